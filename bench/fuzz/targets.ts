@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync, inflateRawSync } from "node:zlib";
 import type { TensorFile } from "../../generated/golden.ts";
-import { preprocessFile } from "../../src/adapters/files/image-reader.ts";
+import { preprocessFile } from "../../src/adapters/files/tensor-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { ConfigError } from "../../src/core/errors.ts";
 import { preflight } from "../../src/core/onnx/preflight.ts";
@@ -40,8 +40,7 @@ import { parseDumpLine } from "../../src/formats/trtexec/output-dump.ts";
 import { parseRecordingMeta } from "../../src/formats/trtexec/transcript.ts";
 import { findZipEntries } from "../../src/formats/zip/zip.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
-import { createFrameDecoder, encodeHeader } from "../../src/golden/formats/worker/frames.ts";
-import { parseMessage } from "../../src/golden/formats/worker/messages.ts";
+import { createFrameDecoder, encodeHeader, parseMessage } from "../../src/golden/formats/worker/messages.ts";
 import { parseLog } from "../../test/formats/trtexec/recorded.ts";
 import { buildResult } from "../../test/support/build-result.ts";
 import { writePng } from "../../test/support/png-writer.ts";
@@ -70,9 +69,9 @@ const files = json("test/oracles/golden-files.json");
 const file: TensorFile = { path: "y", sha256: "", dtype: "float32", shape: [2, 3], member: "y" };
 const inflate = (packed: Uint8Array, most: number): Uint8Array =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, most) });
-const place = { path: "y", inflate, once: <Value>(parse: () => Value) => parse() };
+const place = { inflate, once: <Value>(parse: () => Value) => parse() };
 const single = (format: NonNullable<TensorFile["format"]>) => (input: Uint8Array) =>
-	decodeTensor(input, { ...file, format }, "y");
+	decodeTensor(input, { ...file, format });
 const member =
 	(format: NonNullable<TensorFile["format"]>, name = "y") =>
 	(input: Uint8Array) =>
@@ -103,8 +102,8 @@ function readRunner(input: Uint8Array): unknown {
 }
 
 function readProto(input: Uint8Array): unknown {
-	const { dtype, shape } = describeTensorProto(input, "y");
-	return decodeTensor(input, { ...file, format: "tensor-proto", dtype, shape }, "y");
+	const { dtype, shape } = describeTensorProto(input, file);
+	return decodeTensor(input, { ...file, format: "tensor-proto", dtype, shape });
 }
 
 const values = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
@@ -150,7 +149,7 @@ const pictures: readonly Target[] = [
 	{
 		name: "PNG",
 		seeds: [base64(oracle.images.png), ...pngs],
-		read: (input) => preprocessFile(input, picture, "y"),
+		read: (input) => preprocessFile(input, picture),
 	},
 	{
 		name: "PNG, checksums ignored",
@@ -160,7 +159,7 @@ const pictures: readonly Target[] = [
 	{
 		name: "JPEG",
 		seeds: [base64(oracle.images.jpeg), ...jpegs],
-		read: (input) => preprocessFile(input, picture, "y"),
+		read: (input) => preprocessFile(input, picture),
 	},
 ];
 

@@ -6,7 +6,7 @@ import type { Arm } from "../../generated/result.ts";
 import type { GoldenSet } from "../../src/golden/stages/load-goldens.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files, TensorReader } from "../../src/ports/world.ts";
-import { fakeEngine } from "./fakes.ts";
+import { fakeEngine, silent } from "./fakes.ts";
 import { float32, manifestOf, modelSha256 } from "./golden-tensors.ts";
 
 const shape = [4];
@@ -65,12 +65,12 @@ export function countingReader(): TensorReader & { reads: string[]; alive(): Pro
 	};
 }
 
-export const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
+const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
 
-type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
+export type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
 
 /** Answers golden cases by `answer`, and remembers who was asked for what. */
-export function inferBackend(
+function inferBackend(
 	answer: Answer,
 ): Pick<Backend, "infer"> & { jobs: { arm: Arm; ids: string[]; logPath: string }[] } {
 	const jobs: { arm: Arm; ids: string[]; logPath: string }[] = [];
@@ -96,4 +96,41 @@ export function echo(job: InferJob): InferResult {
 export function streamedEngine(arm: Arm): BuiltEngine {
 	const engine = fakeEngine(arm, arm);
 	return { ...engine, model: { ...engine.model, sha256: modelSha256 } };
+}
+
+export const crash: InferResult = {
+	state: "failed",
+	failure: { code: "tool-crashed", message: "it died" },
+	wallMs: 1,
+};
+
+/** As `echo`, but the first case has no answer. */
+export function withoutFirst(job: InferJob): InferResult {
+	const all = echo(job);
+	return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
+}
+
+/** A base and a head that run a set, as a stage's input and ports. */
+export function streamedRun(answer: Answer, set: GoldenSet, reader = countingReader()) {
+	const engines = [streamedEngine("base"), streamedEngine("head")] as const;
+	const backend = inferBackend(answer);
+	const input = {
+		engines: engines as readonly BuiltEngine[],
+		goldens: new Map([[engines[0].spec.id, set]]),
+		modelSha256: new Map([["net", modelSha256]]),
+		...{ outFolder: "/out", threads: 1, timeoutMs: 1000 },
+	};
+	const ports = {
+		backend: backend as never,
+		files: allFiles as Files,
+		tensors: reader,
+		progress: silent,
+	};
+	return { input, ports, jobs: backend.jobs };
+}
+
+export async function collect<Value>(all: AsyncIterable<Value>): Promise<Value[]> {
+	const values: Value[] = [];
+	for await (const one of all) values.push(one);
+	return values;
 }

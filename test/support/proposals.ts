@@ -1,8 +1,6 @@
 // A repository with one golden on main, and proposals that record it again.
 
 import type { Proposal, ProposedFile } from "../../src/golden/stages/propose.ts";
-import { propose } from "../../src/golden/stages/propose.ts";
-import type { Repository } from "../../src/ports/code-host.ts";
 import { blobOf, type MemoryRepository, memoryRepository } from "./memory-repository.ts";
 
 export const branch = "trtgate/goldens";
@@ -66,11 +64,4 @@ export function goldenFiles(says: string, name: string): Record<string, string> 
 		"golden/net/r2/a.npy": says,
 		name,
 	};
-}
-
-/** @throws where it was not proposed. */
-export async function proposed(proposal: Proposal, repository: Repository) {
-	const end = await propose(proposal, repository);
-	if (end.state !== "done") throw new Error(JSON.stringify(end));
-	return end.proposed;
 }

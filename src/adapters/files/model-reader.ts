@@ -1,22 +1,24 @@
 // Reads a model from disk: its structure, its hash, its external data, and the weights that can be changed in place.
+import { closeSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { ExternalFile } from "../../core/onnx/model.ts";
-import { findWeights } from "../../formats/onnx/reader.ts";
+import type { ExternalFile, InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
+import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
+import { isLfsPointer } from "../../formats/onnx/head.ts";
+import { findWeights, readOnnx } from "../../formats/onnx/reader.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
-import { fileSource, withInput } from "../process/input-file.ts";
-import { readStructure } from "./external-files.ts";
+import { fileSource, type InputFile, openInput, withInput } from "../process/input-file.ts";
 import { hashFile, hashOfLines, hashOpen } from "./store.ts";
 
 export function fileModelReader(): ModelReader {
-	return { read: readModel };
-}
-
-function readModel(path: string): Promise<ModelOnDisk> {
-	return withInput(path, inputKinds.model, async (input) => {
-		const model = readStructure(input, path);
-		return { ...model, sha256: await hashModel(input.file, model.external) };
-	});
+	return {
+		read: (path) =>
+			withInput(path, inputKinds.model, async (input) => {
+				const model = readStructure(input, path);
+				return { ...model, sha256: await hashModel(input.file, model.external) };
+			}),
+	};
 }
 
 /**
@@ -48,4 +50,71 @@ function isReachable(place: { file: string | null; bytes: number }, model: Model
 	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
 	const data = model.external.find(({ location }) => location === place.file);
 	return place.file === null || (data !== undefined && data.path !== null && data.problem === null);
+}
+
+/** A pointer has about 130 bytes; Git LFS treats anything longer than this as data. */
+const maxPointerBytes = 1024;
+
+/** Does not hash, which takes longer than all other reading. */
+export function readStructure({ file, facts }: InputFile, path: string): InspectedModel {
+	const onnx = readOnnx(fileSource(file, facts.size), path);
+	return { path, onnx, sha256: "", external: findExternalFiles(path, onnx) };
+}
+
+/** Locations are relative to the model's folder (ONNX, docs/ExternalData.md), in order of appearance. */
+function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
+	const needed = new Map<string, number>();
+	for (const tensor of tensorsOf(scopesOf(model))) {
+		if (tensor.external === undefined) continue;
+		const end = tensor.external.offset + (tensor.external.length ?? tensor.bytes);
+		needed.set(tensor.external.location, Math.max(end, needed.get(tensor.external.location) ?? 0));
+	}
+	if (needed.size === 0) return [];
+	const folder = dirname(resolve(modelPath));
+	// A model cache links both the model and its data, so the real folder of a linked model counts too.
+	const allowed = [realpathSync(folder), dirname(realpathSync(modelPath))];
+	return [...needed].map(([location, neededBytes]) => {
+		const { path, problem } = inspect(location, { neededBytes, folder, allowed });
+		return { location, neededBytes, path, problem };
+	});
+}
+
+function inspect(
+	location: string,
+	{ neededBytes, folder, allowed }: { neededBytes: number; folder: string; allowed: readonly string[] },
+): Pick<ExternalFile, "path" | "problem"> {
+	if (isAbsolute(location) || win32.isAbsolute(location)) return { path: null, problem: "absolute" };
+	const path = join(folder, location);
+	if (!isInside(path, folder)) return { path: null, problem: "outside" };
+	if (location === "") return { path: null, problem: "missing" };
+	const size = sizeOfFile(path);
+	if (size === null) return { path, problem: "missing" };
+	const real = realpathSync(path);
+	if (!allowed.some((one) => isInside(real, one))) return { path: null, problem: "outside" };
+	if (size <= maxPointerBytes && isLfsPointer(readStart(path))) return { path, problem: "lfs-pointer" };
+	return { path, problem: size < neededBytes ? "short" : null };
+}
+
+/** null if there is no regular file. */
+function sizeOfFile(path: string): number | null {
+	try {
+		const facts = statSync(path);
+		return facts.isFile() ? facts.size : null;
+	} catch {
+		return null;
+	}
+}
+
+function isInside(path: string, folder: string): boolean {
+	const steps = relative(folder, path);
+	return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
+}
+
+function readStart(path: string): Uint8Array {
+	const { file, facts } = openInput(path, inputKinds.model);
+	try {
+		return fileSource(file, facts.size).read(0, 64);
+	} finally {
+		closeSync(file);
+	}
 }

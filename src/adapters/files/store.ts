@@ -16,9 +16,12 @@ export function fileStore(): Files {
 	return {
 		readText: readInputText,
 		readBytes: readInput,
-		writeText: (path, text) => writeWhole(path, text),
-		writeBytes: (path, bytes) => writeWhole(path, bytes),
-		size: sizeOf,
+		writeText: writeWhole,
+		writeBytes: writeWhole,
+		async size(path) {
+			const found = await nullIfMissing(stat(path), path);
+			return found?.isFile() ? found.size : null;
+		},
 		sha256: hashFile,
 		realPath: (path) => nullIfMissing(realpath(path), path),
 		makeFolder: makeFolders,
@@ -27,31 +30,22 @@ export function fileStore(): Files {
 
 /** Writes beside the target, flushes, then renames: a crash leaves the old file intact. */
 async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-	// The name is cut so that it stays valid if the target's own has the maximum length.
+	// Cut, because the target's own name may have the maximum length.
 	const name = `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`;
 	const temporary = join(dirname(path), name);
 	try {
-		await writeFlushed(temporary, content);
+		const file = await open(temporary, "wx");
+		try {
+			await file.writeFile(content);
+			await file.sync();
+		} finally {
+			await file.close();
+		}
 		await rename(temporary, path);
 	} catch (error) {
 		await rm(temporary, { force: true }).catch(() => {});
 		throw classifyWriteError(error, path);
 	}
-}
-
-async function writeFlushed(path: string, content: string | Uint8Array): Promise<void> {
-	const file = await open(path, "wx");
-	try {
-		await file.writeFile(content);
-		await file.sync();
-	} finally {
-		await file.close();
-	}
-}
-
-async function sizeOf(path: string): Promise<number | null> {
-	const found = await nullIfMissing(stat(path), path);
-	return found?.isFile() ? found.size : null;
 }
 
 async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | null> {
@@ -63,7 +57,7 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | 
 	}
 }
 
-/** Keeps two runs from writing into one folder. @throws ConfigError output-busy (naming the owner), output-unwritable; ToolError disk-full. */
+/** Keeps two runs from writing into one folder. @throws ConfigError output-busy, output-unwritable; ToolError disk-full. */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<Lock> {
 	const path = join(folder, ".trtgate.lock");
 	const attempt = await tryLock(path, options);
@@ -75,7 +69,6 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
 	});
 }
 
-// SHA-256 of files, in blocks of bounded memory.
 const blockBytes = 1024 * 1024;
 const readBlock = promisify(read);
 
@@ -96,8 +89,12 @@ export async function hashOpen(file: number): Promise<string> {
 	}
 }
 
-/** The hash of lines sorted by their bytes, each with its line end. */
+export function hashOfBytes(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Sorts the lines by their bytes, and ends each. */
 export function hashOfLines(lines: readonly string[]): string {
 	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
-	return createHash("sha256").update(Buffer.concat(sorted)).digest("hex");
+	return hashOfBytes(Buffer.concat(sorted));
 }

@@ -1,9 +1,9 @@
 // Turns text into token ids with a tokenizer.json from Hugging Face.
-import { createHash } from "node:crypto";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { TokenizedText, TokenPadding } from "../../golden/core/record/tokens.ts";
 import { readInput } from "../process/input-file.ts";
+import { hashOfBytes } from "./store.ts";
 
 export interface TextTokenizer {
 	sha256: string;
@@ -12,7 +12,7 @@ export interface TextTokenizer {
 	encode(text: string): TokenizedText;
 }
 
-/** The library is loaded when a tokenizer is read: few goldens need one. @throws ConfigError tokenizer-invalid. */
+/** Few goldens need the library, so it is loaded here. @throws ConfigError tokenizer-invalid. */
 export async function readTokenizer(path: string): Promise<TextTokenizer> {
 	const bytes = await readInput(path, inputKinds.tokenizer);
 	const parsed = parseTokenizer(bytes, path);
@@ -27,7 +27,7 @@ export async function readTokenizer(path: string): Promise<TextTokenizer> {
 	};
 	const padding = paddingOf(parsed, (token) => tokenizer.token_to_id(token));
 	return {
-		sha256: createHash("sha256").update(bytes).digest("hex"),
+		sha256: hashOfBytes(bytes),
 		padding,
 		encode: (text) => {
 			const { ids, token_type_ids = [] } = encode(text, true);

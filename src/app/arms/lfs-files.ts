@@ -1,7 +1,7 @@
 // Fetches the files of Git LFS that the gate reads, and no others.
 import { dirname, join } from "node:path";
 import type { Arm } from "../../../generated/result.ts";
-import { readStructure } from "../../adapters/files/external-files.ts";
+import { readStructure } from "../../adapters/files/model-reader.ts";
 import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
 import { readInputText, withInput } from "../../adapters/process/input-file.ts";

@@ -1,6 +1,6 @@
 // `trtgate cost`: what an ONNX file costs by its graph alone.
 import { resolve } from "node:path";
-import { readStructure } from "../../adapters/files/external-files.ts";
+import { readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";

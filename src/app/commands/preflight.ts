@@ -1,6 +1,6 @@
 // `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
-import { readStructure } from "../../adapters/files/external-files.ts";
+import { fileModelReader, readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { fixedRange } from "../../core/config/workloads.ts";
 import { usageError } from "../../core/errors.ts";
@@ -42,10 +42,10 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 }
 
 /** Only JSON shows the hash. */
-async function read(path: string, hashes: boolean): Promise<InspectedModel> {
-	if (!hashes) return withInput(path, inputKinds.model, (input) => readStructure(input, path));
-	const { fileModelReader } = await import("../../adapters/files/model-reader.ts");
-	return fileModelReader().read(path);
+function read(path: string, hashes: boolean): Promise<InspectedModel> {
+	return hashes
+		? fileModelReader().read(path)
+		: withInput(path, inputKinds.model, (input) => readStructure(input, path));
 }
 
 function checkedVersion(version: string | undefined): string | undefined {

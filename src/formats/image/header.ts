@@ -1,4 +1,4 @@
-// Reads the kind and size of an image from its first bytes, before anything is decoded, and limits its size.
+// Reads the kind and size of an image before anything is decoded, and limits its size.
 export interface ImageHeader {
 	kind: "png" | "jpeg";
 	width: number;
@@ -34,7 +34,7 @@ function jpegHeader(view: DataView): ImageHeader | null {
 }
 
 export const maxImageBytes = 64 * 1024 * 1024;
-/** Pixels that the header may promise, 4096 × 4096: decoding them takes about a second and at most half a gibibyte. */
+/** 4096 × 4096, which take about a second and at most half a gibibyte to decode. */
 export const maxPixels = 16 * 1024 * 1024;
 /** Limit of jpeg-js, which counts half of what it takes: 8 million pixels in full colour, 13 million in 4:2:0. */
 export const maxJpegMebibytes = 192;

@@ -8,8 +8,6 @@ const blocksPerByte = 8;
 
 const marks = {
 	tables: 0xc4,
-	reserved: 0xc8,
-	arithmetic: 0xcc,
 	end: 0xd9,
 	scan: 0xda,
 	quantization: 0xdb,
@@ -39,7 +37,7 @@ interface Segment {
 	data: Uint8Array;
 }
 
-/** Reads up to the end or the first broken segment; a string names the fault. Fill bytes and scan data are skipped. */
+/** Ends with the first broken segment, whose fault is a string. Fill bytes and scan data are skipped. */
 function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 	for (let at = 2; at + 2 <= bytes.length; ) {
 		const [mark, marker = 0, high = 0, low = 0] = bytes.subarray(at, at + 4);
@@ -61,16 +59,10 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 }
 
 function isFrame(marker: number): boolean {
-	return (
-		marker >= 0xc0 &&
-		marker <= 0xcf &&
-		marker !== marks.tables &&
-		marker !== marks.reserved &&
-		marker !== marks.arithmetic
-	);
+	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
 
-/** Bytes that a segment's content takes; NaN for a segment that no decoder of ours reads. */
+/** Bytes of a segment's content; NaN for a segment that the decoder does not read. */
 function sizeOf(marker: number, data: Uint8Array): number {
 	if (isFrame(marker)) return 6 + 3 * (data[5] ?? 0);
 	if (marker === marks.scan) return 4 + 2 * (data[0] ?? 0);
@@ -88,7 +80,7 @@ function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {
 	return at;
 }
 
-/** Finds the next marker. In scan data, FF is followed by 0, and restart markers have no length. */
+/** In scan data, FF is followed by 0, and restart markers have no length. */
 function endOfScan(bytes: Uint8Array, from: number): number {
 	for (let at = from; at + 1 < bytes.length; at += 1) {
 		const next = bytes[at + 1] as number;

@@ -14,7 +14,7 @@ interface Header {
 	rowBytes: number;
 }
 
-/** Table 8 of the standard, by colour type: samples of a pixel, and the bits that each may have. */
+/** Table 8 of the standard, by colour type. */
 const colourTypes: Readonly<Record<number, { samples: number; depths: readonly number[] }>> = {
 	0: { samples: 1, depths: [1, 2, 4, 8, 16] },
 	2: { samples: 3, depths: [8, 16] },
@@ -26,7 +26,6 @@ const colourTypes: Readonly<Record<number, { samples: number; depths: readonly n
 /** Deflate expands a byte to at most 1,032. */
 const maxInflation = 1032;
 
-/** Adam7 is for slow networks; test images are not exported this way. */
 export const interlaced = "an interlaced image";
 
 /** The caller has checked the size in the header. @throws Error that says what is wrong. */
@@ -101,7 +100,6 @@ function readHeader(type: string, data: Uint8Array): Header {
 	return { width, height, depth, samples, isPalette: colour === 3, rowBytes };
 }
 
-/** Each row begins with its filter's number; predictions are added in place. */
 function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header): void {
 	const pixelBytes = Math.max(1, (samples * depth) >> 3);
 	let above: Uint8Array = new Uint8Array(rowBytes);

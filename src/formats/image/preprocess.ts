@@ -19,21 +19,21 @@ interface Planes {
 }
 
 /** @throws ConfigError tensor-invalid if the result is not as the manifest says. */
-export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
+export function preprocessImage(pixels: Pixels, file: TensorFile): Tensor {
 	const { preprocess, dtype, shape } = file;
 	if (preprocess === undefined) {
 		const fix = 'Add "preprocess" to the manifest.';
-		throw tensorInvalid(path, "how the image becomes a tensor", "nothing", fix);
+		throw tensorInvalid(file, "how the image becomes a tensor", "nothing", fix);
 	}
 	const { resized, cropped } = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, cropped);
 	const isSupported = dtype === "float32" || dtype === "uint8";
 	if (!isSupported || formatShape(planned) !== formatShape(shape)) {
 		const made = isSupported ? dtype : "float32 or uint8";
-		throw tensorInvalid(path, formatLayout(file), `${made} ${formatShape(planned)} by its preprocess`);
+		throw tensorInvalid(file, formatLayout(file), `${made} ${formatShape(planned)} by its preprocess`);
 	}
 	if (resized.height * resized.width > maxPixels)
-		throw tensorInvalid(path, `at most ${maxPixels} pixels`, `${resized.height} × ${resized.width}`);
+		throw tensorInvalid(file, `at most ${maxPixels} pixels`, `${resized.height} × ${resized.width}`);
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const normalised = normalise(crop(resize(colours, resized), cropped), preprocess);
 	return layOut(normalised, file, preprocess.layout.endsWith("c"));
@@ -44,10 +44,7 @@ interface Size {
 	width: number;
 }
 
-function sizeAfter(
-	pixels: Size,
-	{ resize: requested, crop: cut }: Preprocess,
-): { resized: Size; cropped: Size } {
+function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess) {
 	const resized = resizedSize(pixels, requested);
 	const [height, width] = cut ?? [resized.height, resized.width];
 	return { resized, cropped: { height, width } };
@@ -57,15 +54,14 @@ function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): 
 	if (requested === undefined) return { height, width };
 	if (typeof requested !== "number")
 		return inProportion({ height, width }, { height: requested[0], width: requested[1] });
-	const scale = (side: number): number =>
-		Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
+	const scale = (side: number) => Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
 	return height <= width
 		? { height: requested, width: scale(width) }
 		: { height: scale(height), width: requested };
 }
 
 function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
-	const side = (fixed: number | null, of: number, other: number): number =>
+	const side = (fixed: number | null, of: number, other: number) =>
 		Math.max(1, Math.round(((fixed ?? other) * of) / other));
 	return {
 		height: height ?? side(width, own.height, own.width),
@@ -93,7 +89,7 @@ function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"
 	if (colour !== "grey") return { width, height, planes };
 	const [red, green, blue] = planes as [Float32Array, Float32Array, Float32Array];
 	// Luma of ITU-R BT.601.
-	const luma = (value: number, i: number): number =>
+	const luma = (value: number, i: number) =>
 		0.299 * value + 0.587 * (green[i] as number) + 0.114 * (blue[i] as number);
 	return { width, height, planes: [red.map(luma)] };
 }
@@ -112,7 +108,7 @@ interface Step {
 }
 
 /**
- * Finds where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image, as in ONNX Resize with
+ * Each target pixel lies at (i + 0.5) · from / to − 0.5 between two sources, clamped to the image, as in ONNX Resize with
  * half_pixel, torch's interpolate without align_corners, and OpenCV's INTER_LINEAR.
  */
 function steps(from: number, to: number): Step[] {
@@ -144,7 +140,7 @@ function resizePlane(
 	return out;
 }
 
-/** Cuts from the middle; an odd pixel is left over below and to the right. Outside the image, values are 0. */
+/** Cuts from the middle; an odd pixel stays below and to the right. Outside the image, values are 0. */
 function crop(image: Planes, size: Size): Planes {
 	if (image.height === size.height && image.width === size.width) return image;
 	const top = Math.floor((image.height - size.height) / 2);

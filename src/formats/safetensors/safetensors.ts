@@ -4,7 +4,13 @@ import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { checkLayout, formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import {
+	checkLayout,
+	formatLayout,
+	type MemberFile,
+	memberMissing,
+	tensorInvalid,
+} from "../tensor/refusal.ts";
 
 const dtypeNames: Readonly<Record<string, DType>> = {
 	F64: "float64",
@@ -29,52 +35,51 @@ const lengthBytes = 8;
 /** The format allows 100 MB; a hundred thousand tensors take less. */
 const maxHeaderBytes = 16 * 1024 * 1024;
 
-interface Member {
-	path: string;
-	member: string;
-}
-
 /** @throws ConfigError tensor-invalid. */
-export function decodeSafetensor(source: ByteSource, file: TensorFile, { path, member }: Member): Tensor {
-	const span = findSpan(source, path, member);
-	checkLayout({ dtype: dtypeOf(span) ?? span.dtype, shape: span.shape }, file, path);
-	return readSpan(source, span, file, path);
+export function decodeSafetensor(source: ByteSource, file: TensorFile & MemberFile): Tensor {
+	const span = findSpan(source, file);
+	checkLayout({ ...span, dtype: dtypeOf(span) ?? span.dtype }, file);
+	return readSpan(source, span, file);
 }
 
 /** Uses the layout that the file itself states. @throws ConfigError tensor-invalid. */
-export function decodeOwnSafetensor(source: ByteSource, { path, member }: Member): Tensor {
-	const span = findSpan(source, path, member);
+export function decodeOwnSafetensor(source: ByteSource, file: MemberFile): Tensor {
+	const span = findSpan(source, file);
 	const dtype = dtypeOf(span);
-	if (dtype === undefined) throw tensorInvalid(path, "numbers or bools", span.dtype);
-	return readSpan(source, span, { dtype, shape: span.shape }, path);
+	if (dtype === undefined) throw tensorInvalid(file, "numbers or bools", span.dtype);
+	return readSpan(source, span, { ...file, dtype, shape: span.shape });
 }
 
 function dtypeOf({ dtype }: TensorSpan): DType | undefined {
 	return Object.hasOwn(dtypeNames, dtype) ? dtypeNames[dtype] : undefined;
 }
 
-function findSpan(source: ByteSource, path: string, member: string): TensorSpan {
-	const { entries, dataAt } = readHeader(source, path);
+function findSpan(source: ByteSource, file: MemberFile): TensorSpan {
+	const { entries, dataAt } = readHeader(source, file);
 	const names = Object.keys(entries).filter((name) => name !== "__metadata__");
-	if (!names.includes(member)) throw memberMissing(path, member, names);
-	return spanOf(entries[member], dataAt, path);
+	if (!names.includes(file.member)) throw memberMissing(file, names);
+	const { dtype, shape, data_offsets: offsets } = fieldsOf(entries[file.member]);
+	const [start = 1, end = 0] = isSizes(offsets) ? offsets : [];
+	if (typeof dtype === "string" && isSizes(shape) && start <= end)
+		return { dtype, shape, start: dataAt + start, end: dataAt + end };
+	throw tensorInvalid(file, "dtype, shape and data_offsets of the tensor", "something else in the header");
 }
 
 function readSpan(
 	source: ByteSource,
 	{ start, end }: TensorSpan,
-	{ dtype, shape }: { dtype: DType; shape: number[] },
-	path: string,
+	file: Pick<TensorFile, "path" | "dtype" | "shape">,
 ): Tensor {
-	const needed = tensorBytes({ dtype, shape });
+	const { dtype, shape } = file;
+	const needed = tensorBytes(file);
 	if (end - start === needed && end <= source.size)
 		return { dtype, shape, data: source.read(start, needed).slice() };
-	const expected = `${needed} bytes inside the file for ${formatLayout({ dtype, shape })}`;
-	throw tensorInvalid(path, expected, `bytes ${start} to ${end} of ${source.size}`);
+	const expected = `${needed} bytes inside the file for ${formatLayout(file)}`;
+	throw tensorInvalid(file, expected, `bytes ${start} to ${end} of ${source.size}`);
 }
 
-function readHeader(source: ByteSource, path: string) {
-	const wrong = (got: string): Error => tensorInvalid(path, "a safetensors file", got);
+function readHeader(source: ByteSource, file: MemberFile) {
+	const wrong = (got: string) => tensorInvalid(file, "a safetensors file", got);
 	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
 	const head = source.read(0, lengthBytes);
 	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);
@@ -100,14 +105,6 @@ interface TensorSpan {
 	shape: number[];
 	start: number;
 	end: number;
-}
-
-function spanOf(entry: unknown, dataAt: number, path: string): TensorSpan {
-	const { dtype, shape, data_offsets: offsets } = fieldsOf(entry);
-	const [start = 1, end = 0] = isSizes(offsets) ? offsets : [];
-	if (typeof dtype === "string" && isSizes(shape) && start <= end)
-		return { dtype, shape, start: dataAt + start, end: dataAt + end };
-	throw tensorInvalid(path, "dtype, shape and data_offsets of the tensor", "something else in the header");
 }
 
 function isSizes(value: unknown): value is number[] {

@@ -1,6 +1,6 @@
 // Decodes a tensor file in any format that a golden manifest may name.
 
-import type { DType, TensorFile } from "../../../generated/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import { isPacked } from "../../golden/core/tensor/small-numbers.ts";
 import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import {
@@ -10,11 +10,11 @@ import {
 } from "../../golden/formats/polygraphy/polygraphy.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
-import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
+import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
-import { formatLayout, tensorInvalid } from "./refusal.ts";
+import { formatLayout, type MemberFile, memberMissing, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
@@ -32,15 +32,15 @@ const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	jpeg: "image",
 };
 
-/** Decided by the manifest, else by the name's ending. @throws ConfigError tensor-invalid if neither tells. */
-export function tensorFormat(file: TensorFile, path: string): TensorFormat {
+/** @throws ConfigError tensor-invalid if neither the manifest nor the name's ending tells. */
+export function tensorFormat(file: TensorFile): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
 	if (format !== undefined) return format;
 	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
 	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
 	const got = ending === "" ? "no ending" : `.${ending}`;
-	throw tensorInvalid(path, expected, got, 'Add "format" to the manifest.');
+	throw tensorInvalid(file, expected, got, 'Add "format" to the manifest.');
 }
 
 export function isContainer(format: TensorFormat): boolean {
@@ -53,12 +53,9 @@ const varintBytes = 10;
 
 const maxContainerBytes = 2 ** 36;
 
-/**
- * Checks a file's size against the manifest before it is read.
- * @throws ConfigError tensor-invalid.
- */
-export function checkFileSize(sizeBytes: number, file: TensorFile, path: string): void {
-	const format = tensorFormat(file, path);
+/** Is called before the file is read. @throws ConfigError tensor-invalid. */
+export function checkFileSize(sizeBytes: number, file: TensorFile): void {
+	const format = tensorFormat(file);
 	const needed = tensorBytes(file);
 	const most: Readonly<Record<TensorFormat, number>> = {
 		raw: needed,
@@ -72,75 +69,106 @@ export function checkFileSize(sizeBytes: number, file: TensorFile, path: string)
 	const isExact = format === "raw";
 	if (sizeBytes <= most[format] && (!isExact || sizeBytes === needed)) return;
 	const expected = `${isExact ? "" : "at most "}${most[format]} bytes for ${formatLayout(file)}`;
-	throw tensorInvalid(path, expected, `${sizeBytes} bytes`);
+	throw tensorInvalid(file, expected, `${sizeBytes} bytes`);
 }
 
 /** @throws ConfigError tensor-invalid. */
-export function refuseLfsPointer(head: Uint8Array, path: string): void {
+export function refuseLfsPointer(head: Uint8Array, file: Pick<TensorFile, "path">): void {
 	if (!isLfsPointer(head)) return;
 	const fix = "Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).";
-	throw tensorInvalid(path, "the tensor", "a Git LFS pointer", fix);
+	throw tensorInvalid(file, "the tensor", "a Git LFS pointer", fix);
 }
 
-/**
- * Decodes a file of one tensor, checked against the manifest before anything is allocated. The tensor may keep the bytes.
- * @throws ConfigError tensor-invalid.
- */
-export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	refuseLfsPointer(bytes, path);
-	const format = tensorFormat(file, path);
-	if (format === "npy") return decodeNpy(bytes, file, path);
-	if (format === "tensor-proto") return decodeTensorProto(bytes, file, path);
-	if (format !== "raw") throw tensorInvalid(path, "a file of one tensor", format);
+/** Checks all before it allocates. The tensor may keep the bytes. @throws ConfigError tensor-invalid. */
+export function decodeTensor(bytes: Uint8Array, file: TensorFile): Tensor {
+	refuseLfsPointer(bytes, file);
+	const format = tensorFormat(file);
+	if (format === "npy") return decodeNpy(bytes, file);
+	if (format === "tensor-proto") return decodeTensorProto(bytes, file);
 	const needed = tensorBytes(file);
 	if (bytes.length !== needed)
-		throw tensorInvalid(path, `${needed} bytes for ${formatLayout(file)}`, `${bytes.length} bytes`);
+		throw tensorInvalid(file, `${needed} bytes for ${formatLayout(file)}`, `${bytes.length} bytes`);
 	return { dtype: file.dtype, shape: file.shape, data: bytes };
 }
 
-interface MemberSource {
-	path: string;
-	inflate: Inflate;
-	once(parse: () => object): object;
-}
-
-/**
- * Decodes one tensor of a file of several, reading only its own bytes if the format allows.
- * @throws ConfigError tensor-invalid.
- */
-export function decodeMember(source: ByteSource, file: TensorFile, place: MemberSource): Tensor {
-	const { path, inflate, once } = place;
+/** Reads only the tensor's own bytes if the format allows. @throws ConfigError tensor-invalid. */
+export function decodeMember(
+	source: ByteSource,
+	file: TensorFile,
+	{ inflate, once }: { inflate: Inflate; once(parse: () => object): object },
+): Tensor {
 	const { member } = file;
 	if (member === undefined)
-		throw tensorInvalid(path, "the name of a tensor in it", "none", 'Add "member" to the manifest.');
-	const format = tensorFormat(file, path);
-	if (format === "npz") return decodeNpzMember(source, file, { path, member, inflate });
-	if (format === "safetensors") return decodeSafetensor(source, file, { path, member });
-	if (format !== "polygraphy") throw tensorInvalid(path, "a file of several tensors", "a file of one");
-	const document = once(() => parsePolygraphy(source.read(0, source.size), path));
-	return decodeNpy(polygraphyMember(document, file, { path, member }), file, path);
-}
-
-export interface OwnSource {
-	path: string;
-	ending: "npy" | "npz" | "safetensors" | "json";
-	member: string;
-	dtype: DType;
-	inflate: Inflate;
+		throw tensorInvalid(file, "the name of a tensor in it", "none", 'Add "member" to the manifest.');
+	const format = tensorFormat(file);
+	const named = { ...file, member };
+	// numpy has no 4-bit numbers: each takes a byte.
+	const most = 2 * tensorBytes(file) + maxHeaderBytes;
+	if (format === "npz") return decodeNpy(npzMember(source, named, most, inflate), file);
+	if (format === "safetensors") return decodeSafetensor(source, named);
+	const document = once(() => parsePolygraphy(source.read(0, source.size), file));
+	return decodeNpy(polygraphyMember(document, named), file);
 }
 
 const maxBytes = 2 ** 32;
 const headBytes = 512;
 
-/** A tensor of a file that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
-export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
-	const { path, ending, dtype } = place;
-	refuseLfsPointer(source.read(0, headBytes), path);
-	if (ending === "safetensors") return decodeOwnSafetensor(source, place);
-	if (ending === "npz") return decodeOwnNpy(npzMember(source, maxBytes, place), path, dtype);
+/** Endings of files that state the layout of their tensors. */
+export const ownEndings = ["npy", "npz", "safetensors", "json"] as const;
+
+/** A tensor that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
+export function decodeOwn(
+	source: ByteSource,
+	file: MemberFile & Pick<TensorFile, "dtype">,
+	ending: (typeof ownEndings)[number],
+	inflate: Inflate,
+): Tensor {
+	refuseLfsPointer(source.read(0, headBytes), file);
+	if (ending === "safetensors") return decodeOwnSafetensor(source, file);
+	if (ending === "npz") return decodeOwnNpy(npzMember(source, file, maxBytes, inflate), file);
 	const most = ending === "json" ? maxPolygraphyBytes : maxBytes;
-	if (source.size > most) throw tensorInvalid(path, `at most ${most} bytes`, `${source.size}`);
+	if (source.size > most) throw tensorInvalid(file, `at most ${most} bytes`, `${source.size}`);
 	const bytes = source.read(0, source.size);
-	const npy = ending === "npy" ? bytes : polygraphyMember(parsePolygraphy(bytes, path), {}, place);
-	return decodeOwnNpy(npy, path, dtype);
+	return decodeOwnNpy(ending === "npy" ? bytes : polygraphyMember(parsePolygraphy(bytes, file), file), file);
+}
+
+/** Inflates raw deflate data to at most `bytes` bytes; throws if it is broken or becomes more. */
+export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
+
+const maxHeaderBytes = 10_000 + 12;
+/** Deflate adds five bytes per block that it cannot compress. */
+const packingShare = 1.01;
+const packingBytes = 1024;
+
+/** A member of a .npz archive, inflated no further than needed. */
+function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
+	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
+	if (bytes > most || packedBytes > most * packingShare + packingBytes) {
+		const expected = `at most ${most} bytes in member ${JSON.stringify(file.member)}`;
+		throw tensorInvalid(file, expected, `${bytes}, packed ${packedBytes}`);
+	}
+	const packed = source.read(dataAt, packedBytes);
+	if (method === "stored") return packed;
+	let got = "broken data, or more";
+	try {
+		const inflated = inflate(packed, bytes);
+		if (inflated.length === bytes) return inflated;
+		got = `${inflated.length}`;
+	} catch {
+		// zlib's own message adds nothing.
+	}
+	throw tensorInvalid(file, `${bytes} bytes of deflated data`, got);
+}
+
+function findMember(source: ByteSource, file: MemberFile): ZipEntry {
+	const seen: string[] = [];
+	const entries = findZipEntries(source, (name) => {
+		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));
+		return name === `${file.member}.npy`;
+	});
+	if (typeof entries === "string") throw tensorInvalid(file, "a .npz archive", entries);
+	const [entry] = entries;
+	if (entry === undefined) throw memberMissing(file, seen);
+	if (entries.length === 1) return entry;
+	throw tensorInvalid(file, `one member ${JSON.stringify(file.member)}`, `${entries.length}`);
 }

@@ -5,7 +5,7 @@ import { isPacked, isSmall, nibbleAt } from "../../golden/core/tensor/small-numb
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-/** numpy's type letters with the size. numpy has none for bfloat16 and below 16 bits; these are ml_dtypes'. */
+/** numpy's type letters and sizes; those of bfloat16 and below 16 bits are ml_dtypes'. */
 const letters: Readonly<Record<DType, string>> = {
 	float32: "f4",
 	float16: "f2",
@@ -29,20 +29,20 @@ const letters: Readonly<Record<DType, string>> = {
 
 const dtypes = Object.keys(letters) as DType[];
 
-export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	const header = parseNpyHeader(bytes, path);
+export function decodeNpy(bytes: Uint8Array, file: TensorFile): Tensor {
+	const header = parseNpyHeader(bytes, file);
 	const { dtype, shape } = file;
 	if (!/^[<>|=]/.test(header.descr) || header.descr.slice(1) !== letters[dtype]) {
 		const expected = `${dtype}, which numpy writes as ${letters[dtype]}`;
-		throw tensorInvalid(path, expected, describeType(header.descr));
+		throw tensorInvalid(file, expected, describeType(header.descr));
 	}
-	checkLayout({ dtype, shape: header.shape }, file, path);
+	checkLayout({ dtype, shape: header.shape }, file);
 	const values = bytes.subarray(header.dataAt);
 	const packed = isPacked(dtype);
 	const needed = packed ? elementCount(shape) : tensorBytes(file);
 	if (values.length !== needed) {
 		const expected = `${needed} bytes of values for ${formatLayout(file)}`;
-		throw tensorInvalid(path, expected, `${values.length} bytes`);
+		throw tensorInvalid(file, expected, `${values.length} bytes`);
 	}
 	const size = packed ? 1 : elementBytes[dtype];
 	// Misaligned values would slow down every read.
@@ -52,15 +52,15 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	return { dtype, shape, data: packed ? packHalves(data) : data };
 }
 
-/** An array in the layout that its header states; types that numpy has no letter for are read as `wanted`. */
-export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): Tensor {
-	const { descr, shape } = parseNpyHeader(bytes, path);
+/** In the header's layout; types that numpy has no letter for are read as the given one. */
+export function decodeOwnNpy(bytes: Uint8Array, file: Pick<TensorFile, "path" | "dtype">): Tensor {
+	const { descr, shape } = parseNpyHeader(bytes, file);
 	const letter = descr.slice(1);
 	const isOthers = /^V|^f1/.test(letter);
-	const dtype = dtypes.find((name) => letters[name] === letter && (!isOthers || name === wanted));
+	const dtype = dtypes.find((name) => letters[name] === letter && (!isOthers || name === file.dtype));
 	if (dtype === undefined)
-		throw tensorInvalid(path, "numbers or bools", describeType(descr), "Cast the array before it is saved.");
-	return decodeNpy(bytes, { path, sha256: "", dtype, shape }, path);
+		throw tensorInvalid(file, "numbers or bools", describeType(descr), "Cast the array before it is saved.");
+	return decodeNpy(bytes, { path: file.path, sha256: "", dtype, shape });
 }
 
 function packHalves(bytes: Uint8Array): Uint8Array {
@@ -88,7 +88,6 @@ function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): 
 	let from = 0;
 	for (let to = 0; to < bytes.length; to += size) {
 		for (let i = 0; i < size; i += 1) rowMajor[to + i] = bytes[from + i] as number;
-		// Steps to the next element in row-major order.
 		for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
 			const stride = strides[axis] as number;
 			const next = (position[axis] as number) + 1;
@@ -133,31 +132,25 @@ interface NpyHeader {
 /** numpy's own limit for untrusted headers. */
 const maxHeaderChars = 10_000;
 
-/** The previous header, which small arrays often repeat. */
-let known: (NpyHeader & { head: Uint8Array }) | null = null;
-
-function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
+function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyHeader {
 	if (magic.some((byte, at) => bytes[at] !== byte))
-		throw tensorInvalid(path, "a .npy file", bytes.length === 0 ? "an empty file" : "no .npy magic");
+		throw tensorInvalid(file, "a .npy file", bytes.length === 0 ? "an empty file" : "no .npy magic");
 	const version = bytes[magic.length] ?? 0;
-	if (version < 1 || version > 3) throw tensorInvalid(path, ".npy version 1, 2 or 3", `version ${version}`);
+	if (version < 1 || version > 3) throw tensorInvalid(file, ".npy version 1, 2 or 3", `version ${version}`);
 	const textAt = version === 1 ? prefixBytes : prefixBytes + 2;
 	const length = bytes.subarray(8, textAt).reduceRight((value, byte) => value * 256 + byte, 0);
 	if (length > maxHeaderChars)
-		throw tensorInvalid(path, `a header of at most ${maxHeaderChars} bytes`, `${length}`);
+		throw tensorInvalid(file, `a header of at most ${maxHeaderChars} bytes`, `${length}`);
 	const dataAt = textAt + length;
-	if (bytes.length < dataAt) throw tensorInvalid(path, `a header of ${length} bytes`, "the end of the file");
-	if (known?.dataAt !== dataAt || known.head.some((byte, at) => byte !== bytes[at])) {
-		const text = Buffer.from(bytes.subarray(textAt, dataAt)).toString("latin1");
-		known = { ...parseDictionary(text, path), dataAt, head: bytes.slice(0, dataAt) };
-	}
-	return { ...known, shape: [...known.shape] };
+	if (bytes.length < dataAt) throw tensorInvalid(file, `a header of ${length} bytes`, "the end of the file");
+	const text = Buffer.from(bytes.subarray(textAt, dataAt)).toString("latin1");
+	return { ...parseDictionary(text, file), dataAt };
 }
 
-function parseDictionary(text: string, path: string): Omit<NpyHeader, "dataAt"> {
+function parseDictionary(text: string, file: Pick<TensorFile, "path">): Omit<NpyHeader, "dataAt"> {
 	const expected = "a plain array (descr, fortran_order, shape)";
-	const problem = (got: string): Error =>
-		tensorInvalid(path, expected, got, "Save one plain array with numpy.save.");
+	const problem = (got: string) =>
+		tensorInvalid(file, expected, got, "Save one plain array with numpy.save.");
 	const descr = /'descr'\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))/.exec(text);
 	const order = /'fortran_order'\s*:\s*(True|False)\b/.exec(text);
 	const shape = /'shape'\s*:\s*\(([\d,\sL]*)\)/.exec(text);

@@ -1,4 +1,4 @@
-// Reads one protobuf message in memory: fields in order, with every length checked against the bytes left.
+// Reads one protobuf message in memory, with every length checked against the bytes left.
 
 type WireType = 0 | 1 | 2 | 5;
 
@@ -46,7 +46,7 @@ function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; e
 
 /** An unsigned 64-bit varint; null if it does not end within ten bytes of the message. */
 export function readVarint(bytes: Uint8Array, at: number): { value: bigint; end: number } | null {
-	// Most varints are short, and need no big integers until the end.
+	// Short varints, which are the most, need no big integers.
 	let low = 0;
 	let value = 0n;
 	for (let i = 0; i < 10; i += 1) {

@@ -7,16 +7,26 @@ import { formatShape } from "../../golden/core/tensor/tensor.ts";
 
 const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 
-export function tensorInvalid(path: string, expected: string, got: string, fix = recordAgain): ConfigError {
+type Place = Pick<TensorFile, "path">;
+
+export function tensorInvalid(
+	{ path }: Place,
+	expected: string,
+	got: string,
+	fix = recordAgain,
+): ConfigError {
 	// Harmful paths are quoted.
 	const shown = /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
 	const message = `Tensor file ${shown}: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "tensor-invalid", message, location: { path }, fix });
 }
 
-export function memberMissing(path: string, member: string, present: readonly string[]): ConfigError {
+export type MemberFile = Place & { member: string };
+
+export function memberMissing(file: MemberFile, present: readonly string[]): ConfigError {
 	const names = listNames(present.map(formatName), 8) || "none";
-	return tensorInvalid(path, `a tensor named ${formatName(member)}`, names, 'Add "member" to the manifest.');
+	const expected = `a tensor named ${formatName(file.member)}`;
+	return tensorInvalid(file, expected, names, 'Add "member" to the manifest.');
 }
 
 interface Layout {
@@ -29,8 +39,8 @@ export function formatLayout({ dtype, shape }: Layout): string {
 }
 
 /** @throws ConfigError tensor-invalid unless a file's own layout is the manifest's. */
-export function checkLayout(own: Layout, file: TensorFile, path: string): void {
+export function checkLayout(own: Layout, file: TensorFile): void {
 	const same =
 		own.shape.length === file.shape.length && own.shape.every((size, axis) => size === file.shape[axis]);
-	if (own.dtype !== file.dtype || !same) throw tensorInvalid(path, formatLayout(file), formatLayout(own));
+	if (own.dtype !== file.dtype || !same) throw tensorInvalid(file, formatLayout(file), formatLayout(own));
 }

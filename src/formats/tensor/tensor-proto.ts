@@ -7,7 +7,7 @@ import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../gold
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-const fieldOf = { dims: 1, dataType: 2, segment: 3, int32s: 5, name: 8, raw: 9, external: 13, location: 14 };
+const fieldOf = { dims: 1, dataType: 2, segment: 3, int32s: 5, raw: 9, external: 13, location: 14 };
 
 /** The field of values if there is no raw_data (comments of onnx.proto); else int32_data. */
 const typedField: Readonly<Partial<Record<DType, number>>> = {
@@ -21,7 +21,6 @@ const typedField: Readonly<Partial<Record<DType, number>>> = {
 interface Draft {
 	dims: bigint[];
 	code: number;
-	name: string;
 	raw: Uint8Array | null;
 	typed: Map<number, Field[]>;
 	refused: string | null;
@@ -29,50 +28,46 @@ interface Draft {
 
 const maxRank = 16;
 
-export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+export function decodeTensorProto(bytes: Uint8Array, file: TensorFile): Tensor {
 	const { draft, layout, fault } = readDraft(bytes);
-	if (fault !== null) throw tensorInvalid(path, "an ONNX TensorProto", fault);
+	if (fault !== null) throw tensorInvalid(file, "an ONNX TensorProto", fault);
 	if (draft.refused !== null) {
 		const fix = "Save with onnx.numpy_helper.from_array.";
-		throw tensorInvalid(path, "the values inside the file", draft.refused, fix);
+		throw tensorInvalid(file, "the values inside the file", draft.refused, fix);
 	}
-	checkLayout(layout, file, path);
+	checkLayout(layout, file);
 	const { dtype, shape } = file;
-	const data = draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path);
+	const data = draft.raw === null ? typedValues(draft, file) : rawValues(draft.raw, file);
 	return { dtype, shape, data };
 }
 
-/**
- * The layout and name that a file states itself.
- * @throws ConfigError tensor-invalid if it is not a tensor of numbers.
- */
+/** The layout that a file states itself. @throws ConfigError tensor-invalid if it is not a tensor of numbers. */
 export function describeTensorProto(
 	bytes: Uint8Array,
-	path: string,
-): { dtype: DType; shape: number[]; name: string } {
-	const { draft, layout, fault } = readDraft(bytes);
+	file: Pick<TensorFile, "path">,
+): { dtype: DType; shape: number[] } {
+	const { layout, dtype, fault } = readDraft(bytes);
 	const { shape } = layout;
-	const dtype = toDType(elementTypeOfCode(draft.code));
 	if (fault === null && dtype !== null && shape.length <= maxRank && shape.every(Number.isSafeInteger))
-		return { dtype, shape, name: draft.name };
-	throw tensorInvalid(path, "an ONNX TensorProto of numbers", fault ?? formatLayout(layout));
+		return { dtype, shape };
+	throw tensorInvalid(file, "an ONNX TensorProto of numbers", fault ?? formatLayout(layout));
 }
 
 function readDraft(bytes: Uint8Array) {
-	const draft: Draft = { dims: [], code: 0, name: "", raw: null, typed: new Map(), refused: null };
+	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
 	const problem = readFields(bytes, (field) => takeField(draft, field));
 	const type = elementTypeOfCode(draft.code);
-	const layout = { dtype: toDType(type) ?? type, shape: draft.dims.map(Number) };
-	return { draft, layout, fault: problem?.got ?? null };
+	const dtype = toDType(type);
+	const layout = { dtype: dtype ?? type, shape: draft.dims.map(Number) };
+	return { draft, layout, dtype, fault: problem?.got ?? null };
 }
 
 function takeField(draft: Draft, field: Field): void {
 	const { number, bytes } = field;
 	if (number === fieldOf.dims)
-		// One dimension more than the largest rank is enough to show that there are too many.
+		// One dimension beyond the largest rank shows that there are too many.
 		draft.dims.push(...varints(field, maxRank + 1 - draft.dims.length));
 	else if (number === fieldOf.dataType) draft.code = Number(firstVarint(field));
-	else if (number === fieldOf.name) draft.name = new TextDecoder().decode(bytes);
 	else if (number === fieldOf.raw) draft.raw = bytes;
 	else if (number === fieldOf.segment) draft.refused = "a segment of a tensor";
 	else if (number === fieldOf.external) draft.refused = "values in another file";
@@ -83,21 +78,21 @@ function takeField(draft: Draft, field: Field): void {
 	} else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 }
 
-function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
+function rawValues(raw: Uint8Array, file: TensorFile): Uint8Array {
 	const needed = tensorBytes(file);
 	if (raw.length !== needed)
-		throw tensorInvalid(path, `${needed} bytes for ${formatLayout(file)}`, `${raw.length} bytes`);
+		throw tensorInvalid(file, `${needed} bytes for ${formatLayout(file)}`, `${raw.length} bytes`);
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
 }
 
-function typedValues({ typed }: Draft, file: TensorFile, path: string): Uint8Array {
+function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
 	const { dtype } = file;
 	const fields = typed.get(typedField[dtype] ?? fieldOf.int32s) ?? [];
 	// Each typed value holds two 4-bit numbers.
 	const needed = isPacked(dtype) ? tensorBytes(file) : elementCount(file.shape);
-	const wrong = (got: number | string): Error =>
-		tensorInvalid(path, `${needed} values for ${formatLayout(file)}`, `${got} values`);
-	// Each value takes at least a byte; nothing is allocated for values that cannot be there.
+	const wrong = (got: number | string) =>
+		tensorInvalid(file, `${needed} values for ${formatLayout(file)}`, `${got} values`);
+	// Nothing is allocated for values that cannot be there: each takes at least a byte.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
 	if (present < needed) throw wrong(`at most ${present}`);
 	const out = new Uint8Array(tensorBytes(file));
@@ -108,7 +103,6 @@ function typedValues({ typed }: Draft, file: TensorFile, path: string): Uint8Arr
 	return out;
 }
 
-/** @returns the bytes that were there. */
 function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 	let at = 0;
 	for (const { bytes } of fields) {
@@ -118,7 +112,7 @@ function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 	return at;
 }
 
-/** Takes the low bytes: two's complement, or the bit pattern of a 16-bit float. @returns the values. */
+/** Takes the low bytes: two's complement, or the bits of a 16-bit float. @returns the number of values. */
 function copyVarints(fields: readonly Field[], out: Uint8Array, size: number): number {
 	const capacity = out.length / size;
 	let count = 0;

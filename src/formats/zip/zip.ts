@@ -1,4 +1,4 @@
-// The directory of a ZIP archive: the byte ranges of its members. Nothing is extracted, and every offset is checked first.
+// The directory of a ZIP archive: the byte ranges of its members. Every offset is checked first.
 import type { ByteSource } from "../bytes/byte-source.ts";
 
 export interface ZipEntry {
@@ -8,7 +8,6 @@ export interface ZipEntry {
 	packedBytes: number;
 	bytes: number;
 	crc32: number;
-	/** A Unix symbolic link, whose content is the path of its target. */
 	isLink: boolean;
 }
 
@@ -142,7 +141,7 @@ function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<
 	};
 }
 
-/** Size, packed size and place; those that are all ones are in the ZIP64 field, in this order. */
+/** Those that are all ones are in the ZIP64 field, in this order. */
 function sizesOf(view: DataView): [number, number, number] | null {
 	const short = [view.getUint32(24, true), view.getUint32(20, true), view.getUint32(42, true)];
 	let at = zip64At(view);

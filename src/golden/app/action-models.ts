@@ -1,4 +1,4 @@
-// Records or calibrates the goldens of a config's models for a pull request, and reviews what changed in each.
+// A job of the action in golden/: records or calibrates the goldens of its models, and reviews what changed.
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -10,20 +10,75 @@ import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { defaultMultiple } from "../../app/commands/golden-tables.ts";
 import { readConfigFile } from "../../app/config-file.ts";
 import { stopOnSignals } from "../../app/signals.ts";
-import { progressFor } from "../../app/terminal.ts";
+import { openTerminal, progressFor, type Terminal } from "../../app/terminal.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { ConfigError, ToolError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
+import { type GoldenInputs, readGoldenInputs } from "../../host/adapters/github/inputs.ts";
+import { requireRun } from "../../host/app/actions/workflow-run.ts";
+import type { RunEvent } from "../../host/formats/github/event.ts";
+import { isRefName } from "../../host/formats/github/names.ts";
+import type { Host } from "../../ports/code-host.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { renderCalibration } from "../core/calibrate/propose-limits.ts";
+import { proposalRefused } from "../stages/propose.ts";
 import { reviewGoldens } from "../stages/review.ts";
-import type { GoldenJob } from "./action-job.ts";
 import { type CalibratedGolden, calibrateEngines, writeCalibration } from "./calibrate.ts";
 import { readManifest, tensorPaths } from "./keep.ts";
 import { recordGolden } from "./record.ts";
 import { findModel, goldenOf, parseRecordOptions } from "./record-options.ts";
+
+export interface GoldenJob {
+	terminal: Terminal;
+	inputs: GoldenInputs;
+	host: Host;
+	author: string;
+}
+
+/** @throws ConfigError usage, proposal-refused. */
+export async function openGoldenJob(): Promise<GoldenJob> {
+	const opened = openTerminal({ color: false });
+	const inputs = readGoldenInputs();
+	const { run, event, host } = await requireRun(
+		opened.environment,
+		inputs.token,
+		"`trtgate golden record` records goldens",
+	);
+	checkTrust(event, run.eventName);
+	checkInputs(inputs);
+	const terminal: Terminal = { ...opened, cwd: opened.environment.workspace ?? opened.cwd };
+	return { terminal, inputs, host, author: inputs.author.trim() || run.actor || "unknown" };
+}
+
+const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
+
+/** @throws ConfigError proposal-refused. */
+export function checkTrust(event: RunEvent, eventName: string): void {
+	if (trusted.includes(event.kind)) return;
+	// pull_request_target has write access on code that an outsider may have written.
+	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
+	const whose = event.kind === "pull-request" && event.isFork ? "a fork's " : "";
+	throw proposalRefused(
+		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which outsiders may trigger or change.`,
+		"Run it on workflow_dispatch, schedule, push, or a pull_request of the repository's own branches.",
+	);
+}
+
+/** @throws ConfigError usage. */
+export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
+	if (inputs.reason.trim() === "")
+		throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
+	for (const input of ["branch", "base"] as const) {
+		const name = inputs[input];
+		if (isRefName(name) || (input === "base" && name === "")) continue;
+		throw usageError(
+			`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`,
+			"Correct it under `with:`.",
+		);
+	}
+}
 
 export interface GoldenTarget {
 	model: ModelConfig;
@@ -33,14 +88,12 @@ export interface GoldenTarget {
 export interface RecordedModel extends GoldenTarget {
 	state: "written" | "same";
 	manifest: GoldenManifest;
-	/** The previous manifest, or null. */
 	old: GoldenManifest | null;
 	/** null if there is nothing to compare with. */
 	change: GoldenChange | null;
 }
 
 export interface RecordedGoldens {
-	/** The config's folder. */
 	home: string;
 	recorded: RecordedModel[];
 	errors: unknown[];
@@ -92,7 +145,7 @@ export function recordModel(
 ): Promise<RecordedModel> {
 	const work = async (before: string): Promise<RecordedModel> => {
 		const old = await keepOld(target, home, before);
-		// Joined with an equals sign, so that a value never looks like an option.
+		// The equals sign keeps a value from looking like an option.
 		const argv = [
 			`--config=${inputs.config}`,
 			`--model=${target.model.name}`,
@@ -109,7 +162,7 @@ export function recordModel(
 	return inNewFolder("trtgate-old-", work, terminal.environment.temp);
 }
 
-/** Copies the golden, because recording removes the old tensors, which the review compares with. */
+/** Recording removes the old tensors, which the review compares with. */
 async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
 	await confine(fileStore(), home, dirname(path));
 	const manifest = await readManifest(join(home, path), path);
@@ -117,7 +170,7 @@ async function keepOld({ path }: GoldenTarget, home: string, before: string): Pr
 	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
 		const to = join(before, dirname(path), file);
 		await mkdir(dirname(to), { recursive: true });
-		// Unreadable files are skipped; the review reports them.
+		// The review reports unreadable files.
 		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
 		if (bytes !== null) await writeFile(to, bytes);
 	}
@@ -138,7 +191,6 @@ async function reviewTarget(
 	return changes[0] ?? null;
 }
 
-/** Calibrates on this runner's engines. */
 export async function calibrateModels({ terminal, inputs, author }: GoldenJob): Promise<RecordedGoldens> {
 	const { cwd, environment } = terminal;
 	const { config, home } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });

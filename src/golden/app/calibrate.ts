@@ -1,4 +1,4 @@
-// `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and limits that follow from it.
+// `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and the limits that follow.
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Result } from "../../../generated/result.ts";
@@ -59,19 +59,19 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 			if (manifest !== null) written.push(`${golden.path}: ${manifest.goldenId}`);
 		}
 	const isJson = args.flag("json");
-	const report = { backend: result.backend, engines, written };
-	terminal.out(isJson ? jsonText(report) : renderCalibration(engines, result.backend));
+	const { backend } = result;
+	terminal.out(isJson ? jsonText({ backend, engines, written }) : renderCalibration(engines, backend));
 	const unbuilt = result.builds.flatMap(({ model, engine, failure }) =>
 		failure === undefined ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}\n`],
 	);
 	terminal.err([...unbuilt, ...result.errors.map(describeRecord)].join(""));
 	if (!isJson) terminal.out(conclusion(engines, written, change !== null));
 	if (result.outcome === "error") return exitOfResult(result);
-	const passes =
-		engines.every(({ faults }) => faults.length === 0) &&
-		!isRefused(engines) &&
-		result.builds.every(({ state }) => state === "built");
-	return passes ? exitCodes.ok : exitCodes.failed;
+	const fails =
+		isRefused(engines) ||
+		engines.some(({ faults }) => faults.length > 0) ||
+		result.builds.some(({ state }) => state !== "built");
+	return fails ? exitCodes.failed : exitCodes.ok;
 }
 
 /** @throws ConfigError usage if nobody is named. */
@@ -133,7 +133,7 @@ export interface CalibratedGolden {
 	engines: readonly CalibratedErrors[];
 }
 
-/** Runs the golden cases of a config through its engines, and judges each limit by one rule for all. @throws as gate. */
+/** @throws as gate. */
 export async function calibrateEngines(
 	options: Omit<GateOptions, "adapt" | "head" | "base">,
 	given: Omit<CalibrationRule, "backend">,
@@ -176,7 +176,7 @@ function verdictsOf({ model, engine }: EngineSpec, { golden }: Result) {
 	return golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
 }
 
-/** Leaves only goldens: nothing is timed or probed, there is no base, and earlier verdicts do not count. */
+/** Nothing is timed or probed, there is no base, and earlier verdicts do not count. */
 function onlyGoldens(config: Config): Config {
 	const models = config.models.map((model) => ({
 		...model,
@@ -186,7 +186,7 @@ function onlyGoldens(config: Config): Config {
 	return { ...config, models, baseline: { from: "base-ref" }, cache: { ...config.cache, verdicts: false } };
 }
 
-/** @returns the new manifest; null if no engine gave new evidence. */
+/** null if no engine gave new evidence. */
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,

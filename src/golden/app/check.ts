@@ -17,7 +17,6 @@ import { exitCodes } from "../../app/exit.ts";
 import { stopOnSignals } from "../../app/signals.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
-import { folderName } from "../../core/config/identity.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName, showText } from "../../core/onnx/quote.ts";
@@ -37,23 +36,25 @@ import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../formats/polygraphy/polygraphy.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "../stages/run-comparator-commands.ts";
-import { fileNamesOf, findCaseFile, findTensor, plainName, readStored } from "./stored.ts";
+import {
+	fileNamesOf,
+	findTensor,
+	namesOnDisk,
+	plainName,
+	readStored,
+	severalEndings,
+} from "./input-files.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, checkTable);
 	const { cwd } = terminal;
 	const { path, text } = await readArgument(args.positionals[0] ?? "", cwd, inputKinds.golden);
 	const manifest = parseManifest(text, path);
+	const { path: model, sha256: modelSha256 } = manifest.model;
 	const outputs = args.text("outputs");
 	const precision = args.text("precision") as Precision;
-	const about = {
-		manifest,
-		model: manifest.model.path,
-		engine: "stored outputs",
-		precision,
-		modelSha256: manifest.model.sha256,
-		relativeL2: defaultGates.relativeL2,
-	};
+	const { relativeL2 } = defaultGates;
+	const about = { manifest, model, engine: "stored outputs", precision, modelSha256, relativeL2 };
 	const checking: Checking = {
 		about,
 		home: dirname(resolve(cwd, path)),
@@ -85,7 +86,7 @@ interface Checking {
 	commands: AvailableCommands;
 }
 
-/** Reads only a config that the user named, so that checking a golden never runs code that came with it. */
+/** Reads only a config that the user named: a golden must not bring code along. */
 async function commandsOf(config: string | undefined, cwd: string): Promise<AvailableCommands> {
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
@@ -121,32 +122,26 @@ async function openOutputs(path: string, cases: readonly GoldenCase[]): Promise<
 	);
 }
 
-const resultsKind = {
-	...inputKinds.tensor,
-	what: "Polygraphy's results",
-	maxBytes: maxPolygraphyBytes,
-	fix: "Check the path.",
-};
-
 /** The runner's iterations are the cases, in the golden's order. */
 async function outputsOfPolygraphy(
 	path: string,
 	cases: readonly GoldenCase[],
 ): Promise<Checking["outputsOf"]> {
-	const bytes = await readInput(path, resultsKind);
-	refuseLfsPointer(bytes, path);
-	const document = parsePolygraphy(bytes, path);
+	const own = { what: "Polygraphy's results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
+	const bytes = await readInput(path, { ...inputKinds.tensor, ...own });
+	refuseLfsPointer(bytes, { path });
+	const document = parsePolygraphy(bytes, { path });
 	return async (golden) => {
 		const iteration = cases.indexOf(golden);
 		const members = Object.entries(golden.outputs).map(([member, { dtype }]): [string, Tensor] => {
-			const npy = polygraphyMember(document, { iteration }, { path, member });
-			return [member, decodeOwnNpy(npy, path, dtype)];
+			const npy = polygraphyMember(document, { path, member, iteration });
+			return [member, decodeOwnNpy(npy, { path, dtype })];
 		});
 		return new Map(members);
 	};
 }
 
-/** Looks in the folder of the case, in the folder of all if there is only one case, or in one file of the case. */
+/** In the folder of the case, in the folder of all if there is only one case, or in one file of the case. */
 async function outputsInFolder(
 	{ id, outputs }: GoldenCase,
 	folder: string,
@@ -154,27 +149,15 @@ async function outputsInFolder(
 ): Promise<Outputs> {
 	const got = new Map<string, Tensor>();
 	const names = Object.keys(outputs);
-	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
-	const folders = [...safe, folderName(id)].map((part) => join(folder, part));
+	const folders = namesOnDisk([id]).map((name) => join(folder, name));
 	const places = isAlone ? [...folders, folder] : folders;
 	for (const [index, [name, file]] of Object.entries(outputs).entries()) {
 		const path =
-			(await firstOf(places, (place) => findTensor(place, fileNamesOf(names, index, "out")))) ??
-			(await firstOf(folders, findCaseFile));
+			(await findTensor(places, fileNamesOf(names, index, "out"))) ??
+			(await findTensor([folder], [id], severalEndings));
 		if (path !== null) got.set(name, await readStored(path, { ...file, name }));
 	}
 	return got;
-}
-
-async function firstOf(
-	places: readonly string[],
-	find: (place: string) => Promise<string | null>,
-): Promise<string | null> {
-	for (const place of places) {
-		const found = await find(place);
-		if (found !== null) return found;
-	}
-	return null;
 }
 
 export interface CheckReport {
@@ -189,22 +172,17 @@ const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
-	const isNotable = ({ state: own, message, checks }: GoldenVerdict): boolean =>
+	const isNotable = ({ state: own, message, checks }: GoldenVerdict) =>
 		own !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 	const notable = cases
 		.filter(isNotable)
 		.sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const lines = [title, ...notable.slice(0, maxShown).flatMap(notableLines)];
 	const hidden = notable.length - maxShown;
-	const more =
-		hidden > 0 ? [`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`] : [];
+	if (hidden > 0)
+		lines.push(`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`);
 	const plain = cases.filter((verdict) => !isNotable(verdict));
-	const lines = [
-		title,
-		...notable.slice(0, maxShown).flatMap(notableLines),
-		...more,
-		...matchLines(plain, notable.length > 0),
-	];
-	return `${lines.join("\n")}\n`;
+	return `${[...lines, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
 }
 
 function notableLines(verdict: GoldenVerdict): string[] {
@@ -222,7 +200,7 @@ function failingLines(check: GoldenCheck): string[] {
 	return [checkLine(check), `        at [${place}]: got ${got}, expected ${expected}`];
 }
 
-export function headOf(verdict: GoldenVerdict): string {
+function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
@@ -242,7 +220,7 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-/** Finds the check nearest to each limit, which shows limits that are too wide or nearly broken. */
+/** The check nearest to each limit shows limits that are too wide or nearly broken. */
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];

@@ -1,9 +1,8 @@
-// The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
-import { createHash } from "node:crypto";
+// The real adapters that goldens need.
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
-import { fileStore } from "../../adapters/files/store.ts";
+import { fileStore, hashOfBytes } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
@@ -28,23 +27,22 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
-interface GoldenWork {
-	terminal: Terminal;
-	progress: Progress;
-	onnxruntime: "auto" | "wasm" | "native" | undefined;
-	onnxruntimeFolder?: string | undefined;
-}
-
-/** The scratch folder and all child processes are gone afterwards. */
+/** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
-	{ terminal, progress, onnxruntime, onnxruntimeFolder }: GoldenWork,
+	how: {
+		terminal: Terminal;
+		progress: Progress;
+		onnxruntime: "auto" | "wasm" | "native" | undefined;
+		onnxruntimeFolder?: string | undefined;
+	},
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
+	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
 	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
-		flavour: onnxruntime ?? "auto",
+		flavour: onnxruntime,
 		...nativePlace({ ...terminal, onnxruntimeFolder }),
 		onNative: (note) => terminal.err(`note: ${note}\n`),
 		workerPath: join(distFolder(), "ort", "worker.js"),
@@ -67,7 +65,7 @@ export async function withGoldenPorts<Result>(
 			ending: "npy",
 			pack: (tensor) => {
 				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+				return { bytes, sha256: hashOfBytes(bytes) };
 			},
 		},
 	};

@@ -1,12 +1,19 @@
-// Reads a file that holds an input's values, a picture or a tensor by its ending, and `--preprocess FILE`.
-import { createHash } from "node:crypto";
-import { dirname, extname } from "node:path";
+// Finds and reads files that no manifest describes: tensors, pictures, and `--preprocess FILE`.
+import { stat } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
 import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
-import { preprocessFile } from "../../adapters/files/image-reader.ts";
-import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
-import { readInput, readInputText } from "../../adapters/process/input-file.ts";
+import { hashOfBytes } from "../../adapters/files/store.ts";
+import { inflate, preprocessFile } from "../../adapters/files/tensor-reader.ts";
+import {
+	fileSource,
+	readInput,
+	readInputText,
+	readWhole,
+	withInput,
+} from "../../adapters/process/input-file.ts";
+import { folderName } from "../../core/config/identity.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, isObject } from "../../core/found.ts";
@@ -15,33 +22,37 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { toProblem } from "../../core/schema-errors.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
+import {
+	checkFileSize,
+	decodeOwn,
+	decodeTensor,
+	ownEndings,
+	refuseLfsPointer,
+} from "../../formats/tensor/decode.ts";
+import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Picture } from "../core/manifest/draft.ts";
 import type { Tensor } from "../core/tensor/tensor.ts";
 import type { InputPort } from "./inputs.ts";
-import { readStored } from "./stored.ts";
 
 export interface CasePart {
 	tensors: Record<string, Tensor>;
-	pictures: Record<string, Picture>;
-}
-
-export interface FileReading {
-	/** undefined: as the files' names and the inputs' shapes say. */
-	preprocessing: Preprocessing | undefined;
-	modelFolder: string;
-	tokenizers: Map<string, TextTokenizer>;
-	/** Preprocessing used, by input. */
-	used: Map<string, InputPreprocess>;
-	notes: Set<string>;
+	pictures?: Record<string, Picture>;
 }
 
 export type FileKind = "image" | "text" | "tensor";
 
-/** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
-export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
-	if (fileKind(path) === "tensor")
-		return { tensors: { [input.name]: await readStored(path, input) }, pictures: {} };
-	const preprocess = preprocessOf(input.name, reading);
+/**
+ * @param preprocessing undefined: as the files' names and the inputs' shapes say.
+ * @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged.
+ */
+export async function readPart(
+	path: string,
+	input: InputPort,
+	preprocessing: Preprocessing | undefined,
+): Promise<CasePart> {
+	if (fileKind(path) === "tensor") return { tensors: { [input.name]: await readStored(path, input) } };
+	const preprocess = preprocessOf(input.name, preprocessing);
 	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
 	throw usageError(
 		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
@@ -49,16 +60,12 @@ export async function readPart(path: string, input: InputPort, reading: FileRead
 	);
 }
 
-export function preprocessOf(
-	input: string,
-	{ preprocessing }: Pick<FileReading, "preprocessing">,
-): InputPreprocess | undefined {
+export function preprocessOf(input: string, preprocessing: Preprocessing | undefined) {
 	return preprocessing?.byInput.get(input) ?? preprocessing?.all;
 }
 
 export function fileKind(path: string): FileKind {
-	if (isPicture(path)) return "image";
-	return extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
+	return isPicture(path) ? "image" : extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
 }
 
 export const pictureEndings = ["png", "jpg", "jpeg"] as const;
@@ -87,8 +94,8 @@ async function readPicture(
 			"Correct layout, resize or crop in --preprocess.",
 		);
 	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
-	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
-	const sha256 = createHash("sha256").update(bytes).digest("hex");
+	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file);
+	const sha256 = hashOfBytes(bytes);
 	const ending = extname(path).slice(1).toLowerCase();
 	return {
 		tensors: { [name]: tensor },
@@ -96,12 +103,12 @@ async function readPicture(
 	};
 }
 
-/** Layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or pixel values for uint8. */
+/** Takes the picture's own size where the input's is open. Values are from 0 to 1, for uint8 the pixels'. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
 ): Preprocess {
-	const isChannels = (size: number | null | undefined): boolean => size === 1 || size === 3;
+	const isChannels = (size?: number | null) => size === 1 || size === 3;
 	const batched = sizes?.length === 4;
 	const axes = batched && (sizes[0] ?? 1) === 1 ? sizes.slice(1) : (sizes ?? []);
 	const channelsFirst = isChannels(axes[0]);
@@ -135,7 +142,7 @@ function longAxes(sizes: InputPort["sizes"]): number[] {
 	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 }
 
-/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
+/** For a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
 export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
 	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
@@ -169,14 +176,13 @@ const kinds = {
 const kindNames = Object.keys(kinds).join(", ");
 
 export interface Preprocessing {
-	/** Folder of the preprocessing file. */
 	folder: string;
 	/** undefined: see `byInput`. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }
 
-/** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
+/** @throws ConfigError usage if the file breaks the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
 	// JSON is YAML.
 	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
@@ -215,8 +221,80 @@ function wrong(
 	{ expected, got, fix }: { expected: string; got: string; fix?: string },
 ): ConfigError {
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
-	return usageError(
-		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
-		fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`,
-	);
+	const message = `--preprocess: ${path}:${place} expected ${expected}, got ${got}.`;
+	return usageError(message, fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`);
+}
+
+export const severalEndings = ["npz", "safetensors", "json"] as const;
+export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
+
+export function mayHoldSeveral(path: string): boolean {
+	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+/** The tensor's own name, those of `golden record` and of ONNX's test data, and `plainName`. */
+export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
+	const name = names[index] ?? "";
+	const plain = plainName(name);
+	const isShared = names.some((other) => other !== name && plainName(other) === plain);
+	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
+}
+
+/** As trtexec writes it. */
+export function plainName(name: string): string {
+	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
+}
+
+/** The names, and the first one as a folder's; those that lead elsewhere are left out. */
+export function namesOnDisk(names: readonly string[]): string[] {
+	return [...names, ...names.slice(0, 1).map(folderName)].filter((name) => !/^\.|[\\/\0]/.test(name));
+}
+
+/** The first of the names that one of the folders has. */
+export async function findTensor(
+	folders: readonly string[],
+	names: readonly string[],
+	endings: readonly string[] = storedEndings,
+): Promise<string | null> {
+	for (const folder of folders)
+		for (const name of namesOnDisk(names))
+			for (const ending of endings) {
+				const path = join(folder, `${name}.${ending}`);
+				if ((await stat(path).catch(() => null))?.isFile() === true) return path;
+			}
+	return null;
+}
+
+/** The most of a protobuf message. */
+const maxProtoBytes = 2 ** 31 - 1;
+const headBytes = 512;
+
+/** In the file's own layout if it states one, so that the judge sees a wrong shape. @throws ConfigError golden-missing, tensor-invalid. */
+export function readStored(
+	path: string,
+	{ name, dtype, shape }: Pick<InputPort, "name" | "dtype" | "shape">,
+): Promise<Tensor> {
+	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+	return withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) => {
+		const source = fileSource(file, size);
+		const own = ownEndings.find((known) => known === ending);
+		if (own !== undefined) return decodeOwn(source, { path, member: name, dtype }, own, inflate);
+		const found = { path, sha256: "" };
+		refuseLfsPointer(source.read(0, headBytes), found);
+		if (ending === "pb") {
+			if (size > maxProtoBytes) throw tensorInvalid(found, `at most ${maxProtoBytes} bytes`, `${size}`);
+			const bytes = await readWhole(file, size);
+			return decodeTensor(bytes, { ...found, ...describeTensorProto(bytes, found) });
+		}
+		if (shape === null)
+			throw tensorInvalid(
+				found,
+				"a file that states its shape",
+				"raw bytes",
+				"Save it as .npy, or bind the model's dimensions with --dims.",
+			);
+		const raw = { ...found, dtype, shape: [...shape] };
+		checkFileSize(size, raw);
+		return decodeTensor(await readWhole(file, size), raw);
+	});
 }

@@ -1,5 +1,4 @@
-// Generates inputs from the types and shapes of the model: whole cases, or the inputs that a case's files leave out.
-
+// Generates whole cases by the model's types and shapes, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
@@ -24,13 +23,13 @@ import {
 import { canEncode } from "../core/record/generators/encode.ts";
 import { type GeneratorSpec, generateInput } from "../core/record/generators/generate.ts";
 import { elementCount, formatShape, isFloating, type Tensor } from "../core/tensor/tensor.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 
 export interface InputPort {
 	name: string;
 	dtype: DType;
 	axes: readonly OnnxDim[] | null;
-	/** null for an axis of open size; null as a whole if the rank is unknown. */
+	/** null for an axis of open size, or as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
 	/** null if a size is unknown. */
 	shape: readonly number[] | null;
@@ -38,7 +37,6 @@ export interface InputPort {
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** Describes how each input was made. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
@@ -70,25 +68,28 @@ interface InputRecipe {
 	why?: string;
 }
 
-/** Recipes by input; null if nothing says which values suit it. */
-export type Recipes = ReadonlyMap<string, InputRecipe | null>;
+export interface Recipes {
+	inputs: readonly InputPort[];
+	seed: number;
+	/** null if nothing says which values suit the input. */
+	byInput: ReadonlyMap<string, InputRecipe | null>;
+}
 
 interface Generating {
 	model: OnnxModel;
 	seed: number;
-	/** Values of `--generator`. */
 	generators: readonly string[];
 }
 
 /** @throws ConfigError usage if --generator is wrong. */
-export function recipesOf(ports: readonly InputPort[], { model, generators }: Generating): Recipes {
-	const names = ports.map(({ name }) => name);
+export function recipesOf(inputs: readonly InputPort[], { model, seed, generators }: Generating): Recipes {
+	const names = inputs.map(({ name }) => name);
 	const values = valuesOfInputs(model, names);
-	const sized = ports.map((port) => ({
+	const sized = inputs.map((port) => ({
 		...port,
 		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
 	}));
-	const recipes = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
+	const byInput = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
 	for (const text of generators) {
 		const parsed = parseGenerator(text);
 		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
@@ -99,9 +100,9 @@ export function recipesOf(ports: readonly InputPort[], { model, generators }: Ge
 				`Its inputs are ${names.map((name) => quoteName(name)).join(", ")}.`,
 			);
 		const specs = parsed.specs.map((spec) => withRange(spec, input, values.get(input)));
-		recipes.set(input, { role: "given", specs });
+		byInput.set(input, { role: "given", specs });
 	}
-	return recipes;
+	return { inputs, seed, byInput };
 }
 
 function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
@@ -120,50 +121,44 @@ export function generateCases(
 	generating: Generating,
 ): FoundInputs {
 	const recipes = recipesOf(ports, generating);
-	const sized = ports.map((port) => ({ ...port, shape: port.shape ?? [] }));
-	const unknown = sized.filter(({ name }) => !recipes.get(name));
+	const unknown = ports.filter(({ name }) => !recipes.byInput.get(name));
 	if (unknown.length > 0) throw valuesUnknown(unknown);
-	const inputs = sized.map(({ name, dtype, shape }) => {
-		if (!canEncode(dtype))
-			throw usageError(
-				`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`,
-				"Give real ones with --inputs.",
-			);
-		const specs = recipes.get(name)?.specs ?? [];
-		return { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
-	});
+	const odd = ports.find(({ dtype }) => !canEncode(dtype));
+	if (odd !== undefined)
+		throw usageError(
+			`No values can be generated for input ${quoteName(odd.name)}, which is ${odd.dtype}.`,
+			"Give real ones with --inputs.",
+		);
 	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
-		const tensors: Record<string, Tensor> = Object.create(null);
-		const kinds = new Set<string>();
-		for (const [inputIndex, input] of inputs.entries()) {
-			const { tensor, kind } = generateInput(input, { seed: generating.seed, caseIndex, inputIndex });
-			tensors[input.name] = tensor;
-			kinds.add(kind);
-		}
-		const telling = [...kinds].filter((kind) => kind !== "const" && kind !== "length");
-		return {
-			id: `${caseIndex + 1}-${(telling.length === 0 ? [...kinds] : telling).join("-")}`,
-			tags: ["generated"],
-			inputs: tensors,
-		};
+		const { tensors, kinds } = drawInputs({}, recipes, caseIndex);
+		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length");
+		const id = `${caseIndex + 1}-${(telling.length === 0 ? kinds : telling).join("-")}`;
+		return { id, tags: ["generated"], inputs: tensors };
 	});
-	return { cases: made, how: describeInputs(ports, recipes) };
+	return { cases: made, how: describeInputs(recipes) };
 }
 
-export function dataInputs(inputs: readonly InputPort[], recipes: Recipes): InputPort[] {
-	return inputs.filter(({ name }) => (recipes.get(name)?.role ?? "data") === "data");
+export function dataInputs({ inputs, byInput }: Recipes): InputPort[] {
+	return inputs.filter(({ name }) => (byInput.get(name)?.role ?? "data") === "data");
 }
 
-/**
- * Completes the tensors that a case's files gave.
- * @param from path of the files, for messages.
- * @throws ConfigError usage if an input can only come from a file.
- */
+/** @param from path of the case's files, for messages. @throws ConfigError usage if an input can only come from a file. */
 export function fillInputs(
 	given: Readonly<Record<string, Tensor>>,
-	inputs: readonly InputPort[],
-	{ recipes, seed, caseIndex, from }: { recipes: Recipes; seed: number; caseIndex: number; from: string },
+	recipes: Recipes,
+	{ caseIndex, from }: { caseIndex: number; from: string },
 ): Record<string, Tensor> {
+	const missing = dataInputs(recipes).find(({ name }) => given[name] === undefined);
+	if (missing === undefined) return drawInputs(given, recipes, caseIndex).tensors;
+	throw usageError(
+		`--inputs: ${from} gives no values for input ${quoteName(missing.name)}.`,
+		`Give a folder for each case with a file for each input, or values with --generator ${quoteName(missing.name, "")}=const:1.`,
+	);
+}
+
+/** An axis that nothing binds gets the size 1, like a batch of one. */
+function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, caseIndex: number) {
+	const { inputs, seed, byInput } = recipes;
 	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
 	const bound = new Map<OnnxDim, number>();
 	for (const { name, axes } of inputs)
@@ -171,32 +166,29 @@ export function fillInputs(
 			const size = tensors[name]?.shape[at];
 			if (typeof axis === "string" && size !== undefined) bound.set(axis, size);
 		}
-	const sized = inputs.map(({ name, dtype, axes, sizes }) => {
-		// An axis that nothing binds gets the size 1, like a batch of one.
-		const filled = (axes ?? []).map((axis, at) => bound.get(axis) ?? sizes?.[at] ?? 1);
+	const sized = inputs.map(({ name, dtype, axes, sizes, shape }) => {
+		const filled = (axes ?? shape ?? []).map((axis, at) => bound.get(axis) ?? sizes?.[at] ?? 1);
 		return { name, dtype, axes, shape: [...(tensors[name]?.shape ?? filled)] };
 	});
+	const kinds = new Set<string>();
 	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
 		if (tensors[name] !== undefined) continue;
-		const recipe = recipes.get(name);
-		if (!recipe || recipe.role === "data")
-			throw usageError(
-				`--inputs: ${from} gives no values for input ${quoteName(name)}.`,
-				`Give a folder for each case with a file for each input, or values with --generator ${quoteName(name, "")}=const:1.`,
-			);
-		const input = { name, dtype, shape, specs: recipe.specs, positions: positionsBeside(name, sized) };
-		tensors[name] = generateInput(input, { seed, caseIndex, inputIndex }).tensor;
+		const specs = byInput.get(name)?.specs ?? [];
+		const input = { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+		const { tensor, kind } = generateInput(input, { seed, caseIndex, inputIndex });
+		tensors[name] = tensor;
+		kinds.add(kind);
 	}
-	return tensors;
+	return { tensors, kinds: [...kinds] };
 }
 
+/** @param given how inputs from files were given. */
 export function describeInputs(
-	inputs: readonly InputPort[],
-	recipes: Recipes,
+	{ inputs, byInput }: Recipes,
 	given: ReadonlyMap<string, string> = new Map(),
 ): Record<string, string> {
-	const describe = (name: string): string => {
-		const recipe = recipes.get(name);
+	const describe = (name: string) => {
+		const recipe = byInput.get(name);
 		if (!recipe) return "given";
 		const { specs, why } = recipe;
 		return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
@@ -204,17 +196,15 @@ export function describeInputs(
 	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }
 
-function valuesUnknown(
-	inputs: readonly { name: string; dtype: DType; shape: readonly number[] }[],
-): ConfigError {
-	const named = inputs.map(
-		({ name, dtype, shape }) =>
-			`${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
-	);
-	const examples = inputs.map(
-		({ name, shape, dtype }) =>
-			`--generator ${quoteName(name, "")}=${elementCount(shape) === 1 || isFloating(dtype) ? "const:1" : "tokens:0..99"}`,
-	);
+function valuesUnknown(inputs: readonly InputPort[]): ConfigError {
+	const named = inputs.map(({ name, dtype, shape }) => {
+		const layout = shape === null || shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`;
+		return `${quoteName(name)} (${layout})`;
+	});
+	const examples = inputs.map(({ name, shape, dtype }) => {
+		const isOne = elementCount(shape ?? []) === 1 || isFloating(dtype);
+		return `--generator ${quoteName(name, "")}=${isOne ? "const:1" : "tokens:0..99"}`;
+	});
 	return usageError(
 		`The model does not show which values ${inputs.length === 1 ? "this input takes" : "these inputs take"}: ${named.join(", ")}.`,
 		`Give real ones with --inputs, or the values that you serve, as in ${examples.join(" ")}.`,

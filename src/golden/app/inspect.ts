@@ -60,16 +60,12 @@ function head({ golden, model, producer, reason, author, noiseFloor, cases: all 
 	];
 }
 
-function madeOf({ inputs, seed }: Inspection["producer"], cases: number): string[] {
-	const how = Object.entries(inputs ?? {}).map(
-		([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`,
-	);
-	if (how.length === 0) return [];
-	const generated = Object.values(inputs ?? {}).some((how) => !isGiven(how));
-	return [
-		describeWorth(inputs ?? {}, cases),
-		`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`,
-	];
+function madeOf({ inputs = {}, seed }: Inspection["producer"], cases: number): string[] {
+	const made = Object.entries(inputs);
+	if (made.length === 0) return [];
+	const seeded = seed !== undefined && made.some(([, how]) => !isGiven(how)) ? ` (seed ${seed})` : "";
+	const all = made.map(([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`).join("; ");
+	return [describeWorth(inputs, cases), `inputs: ${all}${seeded}`];
 }
 
 function cases({ cases: all }: Inspection): string[] {
@@ -108,8 +104,8 @@ function outputLines(output: InspectedOutput): string[] {
 		...lines,
 		...limits.map(limitLine),
 		"  comparators that suit its values, for your review (`golden record --propose` derives their limits):",
-		...proposal.why.map((sentence) => `    ${sentence}`),
-		`    ${JSON.stringify(proposal.output)}`,
+		...proposal.why.map(indented),
+		indented(JSON.stringify(proposal.output)),
 	];
 }
 
@@ -126,15 +122,16 @@ function limitLine(limit: InspectedLimit): string {
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {
-	const own = groups.flatMap(({ name, limits }) => [
-		"",
-		`boxes ${quoteName(name, "")}`,
-		...limits.map(limitLine),
-	]);
-	if (detections === null) return own;
-	const { proposal, why } = detections;
-	const title = "boxes: proposal from the values, for your review:";
-	return [...own, "", title, ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
+	const lines: string[] = [];
+	for (const { name, limits } of groups)
+		lines.push("", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine));
+	if (detections === null) return lines;
+	lines.push("", "boxes: proposal from the values, for your review:");
+	return [...lines, ...detections.why.map(indented), indented(JSON.stringify(detections.proposal))];
+}
+
+function indented(line: string): string {
+	return `    ${line}`;
 }
 
 function findings({ findings: all }: Inspection): string[] {

@@ -1,4 +1,4 @@
-// Keeps a golden on disk while it is recorded: writes it as soon as it is usable, improves it, then finishes or reverts it.
+// Keeps a golden on disk while it is recorded: saves it as soon as it is usable, then finishes or reverts it.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -11,7 +11,7 @@ import type { TensorToWrite } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { readTensors } from "../stages/load-goldens.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
@@ -52,18 +52,13 @@ function settingsOf(command: string): string {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
-interface Begun {
-	manifest: GoldenManifest;
-	outputs: RunOutputs;
-}
-
 /** null if its tensors are damaged, or its inputs have changed. */
 export async function readBegun(
 	manifest: GoldenManifest,
 	folder: string,
 	cases: readonly CaseToRecord[],
 	ports: Pick<GoldenPorts, "files" | "tensors">,
-): Promise<Begun | null> {
+): Promise<{ manifest: GoldenManifest; outputs: RunOutputs } | null> {
 	const outputs = [];
 	try {
 		for (const golden of manifest.cases) {
@@ -80,15 +75,14 @@ export async function readBegun(
 	return { manifest, outputs };
 }
 
-/** Keeps the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
+/** The previous manifest, whose tensors stay until the new golden is finished. */
 const previousName = "golden.previous.json";
 
 interface KeptGolden {
 	folder: string;
-	/** The golden on disk, or null. */
 	old: GoldenManifest | null;
 	goesOn: boolean;
-	/** The new tensors, called once the golden is assembled; the old manifest names none of these paths. */
+	/** The new tensors; the old manifest names none of their paths. */
 	files(): readonly TensorToWrite[];
 }
 
@@ -136,7 +130,7 @@ async function writeTensors(folder: string, tensors: readonly TensorToWrite[], f
 	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
 }
 
-/** Removes the manifest's tensors, except those of `kept`, and folders left empty; other files are the user's. */
+/** Removes tensors that `kept` does not name, and folders left empty; other files are the user's. */
 async function removeTensors(
 	folder: string,
 	manifest: GoldenManifest,

@@ -6,7 +6,6 @@ import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, type Git, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { PlatformError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import {
 	type GoldenPull,
@@ -19,9 +18,16 @@ import {
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
-import { largeFileFix, type Proposal, type Proposed, type ProposedFile, propose } from "../stages/propose.ts";
-import { type GoldenJob, proposalRefused } from "./action-job.ts";
-import type { RecordedGoldens, RecordedModel } from "./action-models.ts";
+import {
+	done,
+	largeFileFix,
+	type Proposal,
+	type Proposed,
+	type ProposedFile,
+	proposalRefused,
+	propose,
+} from "../stages/propose.ts";
+import type { GoldenJob, RecordedGoldens, RecordedModel } from "./action-models.ts";
 import { tensorPaths } from "./keep.ts";
 
 export type GoldenProposal =
@@ -29,13 +35,13 @@ export type GoldenProposal =
 	| { state: "proposed"; proposed: Proposed; branch: string; body: string }
 	| { state: "failed"; error: unknown; body: string };
 
-export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Promise<GoldenProposal> {
-	const written = done.recorded.filter(({ state }) => state === "written");
+export async function proposeGoldens(recorded: RecordedGoldens, job: GoldenJob): Promise<GoldenProposal> {
+	const written = recorded.recorded.filter(({ state }) => state === "written");
 	if (written.length === 0) return { state: "none" };
 	const processes = createProcesses({ env: childEnvironment() });
 	let body = "";
 	try {
-		const checkout = await openCheckout(done.home, processes);
+		const checkout = await openCheckout(recorded.home, processes);
 		const { inputs, author } = job;
 		const pull: GoldenPull = {
 			goldens: written.map(({ model, path, manifest, old, change }) => {
@@ -45,11 +51,11 @@ export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Pro
 			author,
 			commit: checkout.commit,
 			branch: inputs.branch,
-			notes: done.notes,
+			notes: recorded.notes,
 			calibrated: inputs.calibrate,
 		};
 		body = goldenPullBody(pull);
-		const proposed = await sendPull(pull, body, await changedFiles(written, done.home, checkout), job);
+		const proposed = await sendPull(pull, body, await changedFiles(written, recorded.home, checkout), job);
 		return { state: "proposed", proposed, branch: pull.branch, body };
 	} catch (error) {
 		return { state: "failed", error, body };
@@ -66,12 +72,10 @@ async function sendPull(
 	{ inputs, host }: GoldenJob,
 ): Promise<Proposed> {
 	const repository = host.repository();
-	const found = inputs.base === "" ? await repository.defaultBranch() : null;
-	if (found?.state === "failed") throw new PlatformError(found.fault);
 	const proposal: Proposal = {
 		...files,
 		commit: pull.commit,
-		base: found?.branch ?? inputs.base,
+		base: inputs.base || done(await repository.defaultBranch()).branch,
 		branch: pull.branch,
 		draft: inputs.draft,
 		title: goldenPullTitle(pull),
@@ -80,10 +84,7 @@ async function sendPull(
 		message: goldenCommitMessage(pull),
 		trailer: goldenTrailer(pull.branch),
 	};
-	const end = await propose(proposal, repository);
-	if (end.state === "failed") throw new PlatformError(end.fault);
-	if (end.state === "refused") throw proposalRefused(end.why, end.fix);
-	return end.proposed;
+	return propose(proposal, repository);
 }
 
 interface Checkout {
@@ -108,9 +109,9 @@ export async function openCheckout(folder: string, processes: Processes): Promis
 	);
 }
 
-/** The files of the repository that the recording changed. */
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
+/** Each needs a request, and GitHub allows a workflow 1,000 an hour. */
 const maxFiles = 600;
 
 /** @throws ConfigError proposal-refused. */
@@ -124,15 +125,15 @@ export async function changedFiles(
 	const before: string[] = [];
 	for (const { path, manifest, old } of recorded) {
 		const folder = await folderInCheckout(checkout, home, dirname(path));
-		const inFolder = (name: string): string => posix.join(folder, name);
+		const inFolder = (name: string) => posix.join(folder, name);
 		folders.push(folder);
 		for (const name of ["golden.json", ...tensorPaths(manifest)]) manifests.set(inFolder(name), manifest);
 		if (old !== null) before.push(...tensorPaths(old).map(inFolder));
 	}
 	if (manifests.size > maxFiles)
 		throw proposalRefused(
-			`${manifests.size} files were recorded, and each needs a request: GitHub allows a workflow 1,000 requests an hour.`,
-			`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
+			`${manifests.size} files were recorded, and a pull request takes at most ${maxFiles}.`,
+			"Record fewer cases, or some models at a time, or commit the golden by hand.",
 		);
 	await checkFilters([...manifests.keys()], checkout);
 	const files: ProposedFile[] = [];
@@ -151,7 +152,7 @@ async function folderInCheckout({ top }: Checkout, home: string, folder: string)
 	);
 }
 
-/** GitHub's API does not apply git filters: it would commit the unfiltered file. @throws ConfigError proposal-refused. */
+/** GitHub's API would commit the unfiltered file. @throws ConfigError proposal-refused. */
 async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
 	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], {
 		stdin: paths.map((path) => `${path}\0`).join(""),

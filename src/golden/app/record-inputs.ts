@@ -1,4 +1,4 @@
-// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
+// Finds the inputs of the cases to record: stored, real or generated ones, and their sizes.
 import { readdir, stat } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
@@ -33,7 +33,7 @@ import type { Picture } from "../core/manifest/draft.ts";
 import { findInputMisfit } from "../core/manifest/draft.ts";
 import { looksLikePicture } from "../core/record/generators/defaults.ts";
 import { readTensors } from "../stages/load-goldens.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
 import { isPicture, readPreprocessing } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
@@ -42,7 +42,6 @@ import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
 	dims: Readonly<Record<string, number>>;
-	/** Describes the sizes that were found by trial. */
 	sizes?: string;
 	notes: string[];
 }
@@ -50,7 +49,6 @@ export interface RecordInputs extends FoundInputs {
 interface Finding {
 	options: RecordOptions;
 	model: ModelOnDisk;
-	/** The golden whose inputs are recorded again, or null. */
 	reused: GoldenManifest | null;
 	scratchFolder: string;
 }
@@ -92,7 +90,7 @@ interface PreviousCases {
 	given: GivenSizes;
 }
 
-/** The stored inputs of a golden. @throws ConfigError usage if the model or --dims asks for others; golden-missing, tensor-invalid. */
+/** @throws ConfigError usage if the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
 export async function previousCases(
 	{ old, folder, model, given }: PreviousCases,
 	ports: Pick<GoldenPorts, "files" | "tensors">,
@@ -129,7 +127,7 @@ async function previousPictures(files: GoldenCase["inputs"], folder: string) {
 	return Object.keys(pictures).length === 0 ? undefined : pictures;
 }
 
-/** @throws ConfigError usage if --dims or --shape asks for sizes other than those of the given inputs. */
+/** @throws ConfigError usage if --dims or --shape asks for other sizes than those of the given inputs. */
 function checkGiven(
 	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
 	model: OnnxModel,
@@ -151,8 +149,8 @@ function checkGiven(
 	}
 }
 
-/** A generated case is one sample, whatever the engines' batch, because eight would take eight times as long. */
-function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
+/** A generated case is one sample, because eight would take eight times as long. */
+function oneSample(model: OnnxModel, { configured, mayBeOne }: RecordOptions): GivenSizes {
 	const dims = { ...configured.dims };
 	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
 		const batch = axes?.[0];
@@ -190,12 +188,11 @@ async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 	const inputs = inputPorts(model.onnx, known);
 	const names = inputs.map(({ name }) => name);
 	const { preprocess } = options;
-	const found = await readCases(options.inputs, inputs, {
+	const found = await readCases(options.inputs, {
 		cwd: options.cwd,
 		modelFolder: dirname(options.model),
 		preprocessing: preprocess === undefined ? undefined : await readPreprocessing(preprocess, names),
 		recipes: recipesOf(inputs, generating(finding)),
-		seed: options.seed,
 	});
 	checkShown(found.cases, finding);
 	return found;
@@ -220,9 +217,9 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 	}
 }
 
-/** Whether a file takes its shape from the model, as pictures and raw bytes do; looks one folder deep. */
+/** Pictures and raw bytes take their shape from the model. Looks one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
-	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
+	const isOpen = (name: string) => isPicture(name) || /\.(raw|bin)$/i.test(name);
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
 	for (const path of inputs.map((input) => resolve(cwd, input))) {
 		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;

@@ -34,7 +34,7 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
 		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
-		: { home: cwd, notice: defaultLeastShares };
+		: { home: cwd, sizes: { dims: {}, inputs: {} }, mayBeOne: [], notice: defaultLeastShares };
 	const given = args.text("out");
 	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
@@ -54,8 +54,7 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
 		preprocess: preprocessPath(args, cwd),
-		configured: configured.sizes ?? { dims: {}, inputs: {} },
-		/** Dimensions that an engine takes at size 1. */
+		configured: configured.sizes,
 		mayBeOne: configured.mayBeOne,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
@@ -87,8 +86,9 @@ interface Configured {
 	unnamed?: { config: string; golden: string };
 	onnx?: string;
 	golden?: string;
-	sizes?: GivenSizes;
-	mayBeOne?: readonly string[];
+	sizes: GivenSizes;
+	/** Dimensions that an engine takes at size 1. */
+	mayBeOne: readonly string[];
 	notice: LeastShares;
 }
 
@@ -160,7 +160,7 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
-/** The given author, else git's user; undefined if git has none or is not installed. */
+/** The given author, else git's user; undefined if there is none. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

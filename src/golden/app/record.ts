@@ -1,34 +1,45 @@
 // `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
-import { basename, join, relative } from "node:path";
-import type { GoldenManifest } from "../../../generated/golden.ts";
+import { basename, isAbsolute, join, relative } from "node:path";
+import type { GoldenManifest, GoldenOutput } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { exitCodes } from "../../app/exit.ts";
 import { progressFor, type Terminal } from "../../app/terminal.ts";
-import { defaultGates } from "../../core/config/defaults.ts";
 import { withStarterGolden } from "../../core/config/init.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
-import { isEquivalentGolden, type TensorToWrite } from "../core/manifest/draft.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../core/manifest/draft.ts";
+import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
 import { describeWorth } from "../core/record/generators/defaults.ts";
-import { type Evidence, type Limits, type Recorded, record } from "../stages/record.ts";
-import { assembleGolden, type Recording } from "./assemble.ts";
+import type { Evidence, Limits, Recorded, RecordInput } from "../stages/record.ts";
+import { record } from "../stages/record.ts";
+import type { GoldenPorts } from "./compose.ts";
 import { withGoldenPorts } from "./compose.ts";
-import { keepGolden, mayGoOn, readBegun, readManifest } from "./keep.ts";
+import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./keep.ts";
+import type { RecordInputs } from "./record-inputs.ts";
 import { findRecordInputs } from "./record-inputs.ts";
 import { findAuthor, parseRecordOptions, type RecordOptions } from "./record-options.ts";
+
+interface Recording {
+	options: RecordOptions;
+	model: ModelOnDisk;
+	found: RecordInputs;
+	old: GoldenManifest | null;
+	/** `old` if its inputs are recorded again, else null. */
+	reused: GoldenManifest | null;
+	author: string | undefined;
+}
 
 export async function runRecord(argv: readonly string[], terminal: Terminal): Promise<number> {
 	await recordGolden(await parseRecordOptions(argv, terminal), terminal);
 	return exitCodes.ok;
 }
 
-/**
- * Records a golden; `same` if the existing one is equivalent, and nothing was written.
- * @throws ConfigError golden-uninformative, and the errors of the options' files.
- */
+/** `same`: nothing was written. @throws ConfigError golden-uninformative, and those of the options' files. */
 export async function recordGolden(
 	options: RecordOptions,
 	terminal: Terminal,
@@ -42,32 +53,33 @@ export async function recordGolden(
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
 		const goesOn = mayGoOn(old, options, model);
 		if (!goesOn) checkChange(old, options, author);
-		const reused = reusesInputs(options) ? old : null;
+		const { inputs, generators, cases } = options;
+		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
-		const note = (text: string): void => terminal.err(`note: ${text}\n`);
+		const note = (text: string) => terminal.err(`note: ${text}\n`);
 		found.notes.forEach(note);
 		if (reused !== null && !goesOn) note(describeReuse(reused));
 		const begun = goesOn ? await readBegun(old, out, found.cases, ports) : null;
 		if (begun === null) checkChange(old, options, author);
 		else note(`The recording of ${begun.manifest.goldenId} continues where it stopped.`);
-		const recording: Recording = { options, model, found, old, reused, author };
+		const recording = { options, model, found, old, reused, author };
 		let files: TensorToWrite[] = [];
 		const kept = { folder: out, old, goesOn: begun !== null, files: () => files };
 		const keeper = await keepGolden(kept, ports.files);
-		const input = {
+		const input: RecordInput = {
 			model,
+			notes: [],
 			cases: found.cases,
-			mayDrop: options.cases === undefined && options.inputs.length === 0 && reused === null,
+			mayDrop: cases === undefined && inputs.length === 0 && reused === null,
 			begun,
-			given: old === null || options.propose ? null : old,
-			assemble(evidence: Evidence, limits: Limits): GoldenManifest {
+			old,
+			proposes: options.propose,
+			assemble(evidence, limits) {
 				const assembled = assembleGolden(evidence, limits, recording, ports);
 				files = assembled.files;
 				return assembled.manifest;
 			},
-			isKnown: (draft: GoldenManifest) => begun === null && old !== null && isEquivalentGolden(old, draft),
-			relativeL2: defaultGates.relativeL2,
 			seed: options.seed,
 			least: options.leastShares,
 			limitMs: options.timeLimitMs,
@@ -76,7 +88,7 @@ export async function recordGolden(
 			timeoutMs: options.timeoutMs,
 		};
 		const recorded = await record(input, ports);
-		recorded.notes.forEach(note);
+		input.notes.forEach(note);
 		return conclude(recorded, keeper, recording, terminal);
 	});
 }
@@ -119,15 +131,11 @@ function checkChange(old: GoldenManifest | null, options: RecordOptions, author:
 	);
 }
 
-function reusesInputs({ inputs, generators, cases }: RecordOptions): boolean {
-	return inputs.length === 0 && generators.length === 0 && cases === undefined;
-}
-
 function describeReuse({ goldenId, cases }: GoldenManifest): string {
 	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the stored inputs; --inputs, --generator or --cases use others.`;
 }
 
-/** Adds the golden to the config's model, if `init` wrote the config. */
+/** Adds the golden to the config, if `init` wrote it. */
 async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>): Promise<string> {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);
@@ -141,9 +149,9 @@ function refusal(findings: Recorded["findings"]): Error {
 		({ message, fix }) =>
 			new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, fix }),
 	);
-	const [only] = errors;
-	return only !== undefined && errors.length === 1
-		? only
+	const [first, second] = errors;
+	return first !== undefined && second === undefined
+		? first
 		: new AggregateError(errors, "the golden would detect too little");
 }
 
@@ -157,4 +165,107 @@ function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 		...(why.length > 0 ? [review] : []),
 	];
 	return `${lines.join("\n")}\n`;
+}
+
+/** @throws ConfigError golden-invalid if the limits do not fit the outputs; usage. */
+function assembleGolden(
+	{ answers, noise, rounding }: Evidence,
+	limits: Limits,
+	{ options, model, old, reused, found, author }: Recording,
+	ports: Pick<GoldenPorts, "packer" | "reference" | "clock">,
+): { manifest: GoldenManifest; files: TensorToWrite[] } {
+	const { cases, variant, version } = answers;
+	const { goldenId, revision } = nextRevision(old, options.name);
+	const folder = freeFolder(revision, old);
+	const packed = cases.map((one) => packCase(one, folder, ports.packer));
+	const { policy, calibration } = old ?? {};
+	const outputs = options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs;
+	const manifest: GoldenManifest = {
+		schemaVersion: 1,
+		goldenId,
+		reason: options.reason ?? "First recording.",
+		author,
+		model: {
+			path: portablePath(options.home, options.model),
+			sha256: model.sha256,
+			opset: model.onnx.opsets[""],
+		},
+		producer: {
+			backend: `onnxruntime-${variant.flavour}`,
+			version,
+			precision: "fp32",
+			optimisation: variant.level,
+			seed: reused === null ? options.seed : reused.producer.seed,
+			threads: variant.threads,
+			...ports.reference.machine(),
+			...(Object.keys(found.dims).length === 0 ? {} : { dims: { ...found.dims } }),
+			sizes: found.sizes,
+			inputs: found.how,
+			preprocess: found.preprocess,
+			command: options.command,
+			createdAt: ports.clock.timestamp(),
+		},
+		noiseFloor: noise ?? undefined,
+		rounding: rounding ?? undefined,
+		outputs: mustMatch(outputs, options.nonFinite),
+		detections: limits.detections,
+		cases: packed.map(({ golden }) => golden) as GoldenManifest["cases"],
+		policy,
+		// A calibration is evidence only for the limits that it was made for.
+		calibration: options.propose ? undefined : calibration,
+	};
+	const problem = findRuleProblem(manifest);
+	if (problem === null) return { manifest, files: packed.flatMap(({ files }) => files) };
+	throw new ConfigError({
+		code: "golden-invalid",
+		message: `The limits of ${join(options.out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
+		fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose.",
+	});
+}
+
+/** The old manifest does not use it, so that the old golden stays complete until the new one is written. */
+function freeFolder(revision: number, old: GoldenManifest | null): string {
+	const used = new Set((old === null ? [] : tensorPaths(old)).map((path) => path.split("/")[0]));
+	let number = revision;
+	while (used.has(revisionFolder(number))) number += 1;
+	return revisionFolder(number);
+}
+
+/** Never an absolute path of this machine. */
+function portablePath(home: string, path: string): string {
+	const inside = relative(home, path);
+	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
+}
+
+function mapOutputs(
+	outputs: GoldenManifest["outputs"],
+	change: (output: GoldenOutput, name: string) => GoldenOutput,
+): GoldenManifest["outputs"] {
+	return Object.fromEntries(Object.entries(outputs).map(([name, output]) => [name, change(output, name)]));
+}
+
+/** Only accuracy reads labels, so outputs keep it with their labels. */
+export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: before, cases }: GoldenManifest) {
+	return mapOutputs(outputs, (output, name) => {
+		const isLabelled = cases.some(({ labels }) => Object.hasOwn(labels ?? {}, name));
+		const known = Object.hasOwn(before, name) ? (before[name]?.comparators ?? []) : [];
+		const accuracy = known.filter(({ kind }) => kind === "accuracy");
+		const [first, ...others] = [...(output.comparators ?? []), ...accuracy];
+		return isLabelled && first !== undefined ? { ...output, comparators: [first, ...others] } : output;
+	});
+}
+
+/** @throws ConfigError usage if the model has no such output. */
+export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]) {
+	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
+	if (unknown !== undefined) {
+		const known = Object.keys(outputs).map((name) => quoteName(name));
+		throw usageError(
+			`--non-finite: there is no output ${quoteName(unknown)}.`,
+			`The outputs are ${known.join(", ")}.`,
+		);
+	}
+	return mapOutputs(outputs, (output, name) =>
+		names.includes(name) ? { ...output, nonFinite: "must-match" } : output,
+	);
 }

@@ -1,4 +1,4 @@
-// If an output does not match its golden, marks inner tensors as outputs in both engines, and finds the first that diverges.
+// If an output does not match its golden, finds the first inner tensor that diverges, by marking some as outputs.
 import type { Bisection, GoldenVerdict } from "../../../generated/result.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -31,10 +31,10 @@ export interface BisectInput {
 	verdicts: readonly GoldenVerdict[];
 	outFolder: string;
 	threads: number;
-	/** Time for one run, and for one build. */
+	/** For one run, and for one build. */
 	timeoutMs: number;
 	buildTimeoutMs: number;
-	/** Time for all searches together. */
+	/** For all searches together. */
 	budgetMs: number;
 }
 
@@ -45,7 +45,7 @@ export type BisectPorts = Required<
 	clock: Pick<Clock, "now">;
 };
 
-/** Tensors marked at once: each takes memory and may break a fusion, but fewer need more builds. */
+/** Marked tensors take memory and may break a fusion, but fewer at once need more builds. */
 const mostMarked = 8;
 const mostRounds = 16;
 
@@ -57,21 +57,14 @@ export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGene
 	for (const one of wrong) {
 		const { model, engine, id } = one.head.spec;
 		ports.progress.item(id);
-		const work: Work = { ...one, input, ports, endMs, rounds: 0, compared: 0 };
-		const finding = await search(work).catch((error: unknown) => {
+		const tally = { rounds: 0, compared: 0 };
+		const finding = await search({ ...one, input, ports, endMs, tally }).catch((error: unknown) => {
 			// A search that fails does not end the run.
 			if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
 			return impossible(error.message);
 		});
-		yield {
-			model: model.name,
-			engine: engine.name,
-			case: one.caseId,
-			output: one.output,
-			rounds: work.rounds,
-			compared: work.compared,
-			...finding,
-		};
+		const place = { model: model.name, engine: engine.name, case: one.caseId, output: one.output };
+		yield { ...place, ...tally, ...finding };
 	}
 	ports.progress.done("searched");
 }
@@ -104,18 +97,15 @@ interface Work extends WrongOutput {
 	input: BisectInput;
 	ports: BisectPorts;
 	endMs: number;
-	rounds: number;
-	compared: number;
+	tally: { rounds: number; compared: number };
 }
 
 function impossible(why: string): Finding {
 	return { state: "impossible", message: `The search ended without a node: ${why}` };
 }
 
-interface Round {
-	work: Work;
+interface Round extends Work {
 	graph: BisectGraph;
-	/** The model that ONNX Runtime runs. */
 	reference: ModelOnDisk;
 	cases: readonly InferCase[];
 }
@@ -125,7 +115,7 @@ async function search(work: Work): Promise<Finding> {
 	const reference = base !== null && base.model.sha256 !== head.model.sha256 ? base.model : head.model;
 	const golden = set.manifest.cases.find(({ id }) => id === caseId);
 	const cases = [{ id: caseId, inputs: await readTensors(golden?.inputs ?? {}, set.folder, work.ports) }];
-	const round: Round = { work, graph: bisectGraph(head.model.onnx, reference.onnx), reference, cases };
+	const round: Round = { ...work, graph: bisectGraph(head.model.onnx, reference.onnx), reference, cases };
 	const first = await compareTensors(round, []);
 	if (typeof first === "string") return impossible(first);
 	const errors = first.get(output);
@@ -135,16 +125,14 @@ async function search(work: Work): Promise<Finding> {
 }
 
 async function narrow(round: Round, begun: Search): Promise<Finding> {
-	const { work, graph, reference } = round;
-	const { head, output, ports, endMs } = work;
+	const { graph, reference, head, output, ports, endMs, tally } = round;
 	let current = begun;
 	for (;;) {
 		const next = nextTensors(graph, current, mostMarked);
 		if (next.length === 0) break;
 		const left = { search: current, graph };
-		const isOver =
-			ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
-		if (isOver) return describeUnfinished(left, "The search ran out of time (`explain.budget`).");
+		if (ports.clock.now() > endMs || tally.rounds >= mostRounds || ports.interrupt.reason() !== null)
+			return describeUnfinished(left, "The search ran out of time (`explain.budget`).");
 		const found = await compareTensors(round, next);
 		if (typeof found === "string")
 			return describeUnfinished(left, `The search ended: ${found.replace(/\.$/, "")}.`);
@@ -155,25 +143,25 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
 }
 
-/** Errors of the marked tensors and of the output; a string says why there are none. */
+/** A string says why there are no errors. */
 async function compareTensors(
 	round: Round,
 	marked: readonly string[],
 ): Promise<Map<string, TensorErrors> | string> {
-	const { work, reference } = round;
-	if (marked.length > 0) work.rounds += 1;
-	work.compared += marked.length;
-	const expected = await referenceOutputs(round, reference, marked);
+	const { base, head, output, tally } = round;
+	if (marked.length > 0) tally.rounds += 1;
+	tally.compared += marked.length;
+	const expected = await referenceOutputs(round, marked);
 	if (typeof expected === "string") return expected;
-	const got = await engineOutputs(round, work.head, marked);
+	const got = await engineOutputs(round, head, marked);
 	if (typeof got === "string") return got;
-	// A base that fails with more outputs gets no errors of its own.
-	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
+	// Without the base's, there are only the head's errors.
+	const before = base === null ? "none" : await engineOutputs(round, base, marked);
 	const errors = new Map<string, TensorErrors>();
-	for (const name of [...marked, work.output]) {
-		const head = distance(expected, got, name);
-		const base = typeof before === "string" ? null : distance(expected, before, name);
-		if (head !== null) errors.set(name, { head, base });
+	for (const name of [...marked, output]) {
+		const ofHead = distance(expected, got, name);
+		const ofBase = typeof before === "string" ? null : distance(expected, before, name);
+		if (ofHead !== null) errors.set(name, { head: ofHead, base: ofBase });
 	}
 	return errors;
 }
@@ -185,22 +173,17 @@ function distance(expected: Outputs, got: Outputs, name: string): number | null 
 	return right === undefined || own === undefined ? null : distanceBetween(right, own, null);
 }
 
-async function referenceOutputs(
-	round: Round,
-	model: ModelOnDisk,
-	marked: readonly string[],
-): Promise<Outputs | string> {
-	const { work, cases } = round;
-	const { reference } = work.ports;
-	const [build] = await reference.builds();
-	const scratchFolder = folderOf(work, "reference");
-	const result = await reference.run({
-		model: await markModel(round, model, marked, scratchFolder),
+async function referenceOutputs(round: Round, marked: readonly string[]): Promise<Outputs | string> {
+	const { cases, ports, input } = round;
+	const [build] = await ports.reference.builds();
+	const scratchFolder = folderOf(round, "reference");
+	const result = await ports.reference.run({
+		model: await markModel(round, round.reference, marked, scratchFolder),
 		cases,
 		variant: { flavour: build?.flavour ?? "wasm", level: "basic", threads: 1 },
 		scratchFolder,
-		logPath: logOf(work, "reference"),
-		timeoutMs: work.input.timeoutMs,
+		logPath: logOf(round, "reference"),
+		timeoutMs: input.timeoutMs,
 	});
 	return outputsOf(result);
 }
@@ -210,15 +193,15 @@ async function engineOutputs(
 	engine: BuiltEngine,
 	marked: readonly string[],
 ): Promise<Outputs | string> {
-	const { work, cases } = round;
-	const { backend, progress } = work.ports;
-	const { threads, timeoutMs } = work.input;
-	progress.detail(`round ${work.rounds}, ${engine.arm}`);
+	const { cases, ports, tally } = round;
+	const { threads, timeoutMs } = round.input;
+	ports.progress.detail(`round ${tally.rounds}, ${engine.arm}`);
 	const built = marked.length === 0 ? engine : await buildMarked(round, engine, marked);
 	if (typeof built === "string") return built;
-	const scratchFolder = folderOf(work, `${engine.arm}-run`);
-	const logPath = logOf(work, engine.arm);
-	return outputsOf(await backend.infer({ engine: built, cases, scratchFolder, logPath, threads, timeoutMs }));
+	const scratchFolder = folderOf(round, `${engine.arm}-run`);
+	const logPath = logOf(round, engine.arm);
+	const job = { engine: built, cases, scratchFolder, logPath, threads, timeoutMs };
+	return outputsOf(await ports.backend.infer(job));
 }
 
 async function buildMarked(
@@ -226,9 +209,9 @@ async function buildMarked(
 	engine: BuiltEngine,
 	marked: readonly string[],
 ): Promise<BuiltEngine | string> {
-	const { input, ports, endMs } = round.work;
+	const { input, ports, endMs } = round;
 	const { spec, arm, assets } = engine;
-	const folder = folderOf(round.work, arm);
+	const folder = folderOf(round, arm);
 	const model = await markModel(round, engine.model, marked, folder);
 	const record = await ports.backend.build({
 		spec,
@@ -237,7 +220,7 @@ async function buildMarked(
 		assets,
 		engineFolder: `${folder}/engine`,
 		cacheFolder: `${input.outFolder}/cache`,
-		logPath: logOf(round.work, `build-${arm}`),
+		logPath: logOf(round, `build-${arm}`),
 		timeoutMs: Math.max(1000, Math.min(input.buildTimeoutMs, endMs - ports.clock.now())),
 	});
 	if (record.state === "built" && record.enginePath !== undefined)
@@ -246,14 +229,14 @@ async function buildMarked(
 }
 
 async function markModel(
-	{ graph, work }: Round,
+	{ graph, ports }: Round,
 	model: ModelOnDisk,
 	marked: readonly string[],
 	folder: string,
 ): Promise<ModelOnDisk> {
 	if (marked.length === 0) return model;
 	const outputs = marked.map((name) => ({ name, dtype: graph.comparable.get(name) ?? ("float" as const) }));
-	return work.ports.reference.mark({ model, outputs, folder: `${folder}/model` });
+	return ports.reference.mark({ model, outputs, folder: `${folder}/model` });
 }
 
 function outputsOf(result: InferResult): Outputs | string {
@@ -262,7 +245,7 @@ function outputsOf(result: InferResult): Outputs | string {
 	return first?.state === "done" ? first.outputs : (first?.message ?? "nothing came back");
 }
 
-const folderOf = ({ input, head, rounds }: Work, what: string): string =>
-	`${input.outFolder}/scratch/bisect-${folderName(head.spec.id)}/${rounds}-${what}`;
-const logOf = ({ input, head, rounds }: Work, what: string): string =>
-	`${input.outFolder}/logs/bisect-${folderName(head.spec.id)}-${rounds}-${what}.log`;
+const folderOf = ({ input, head, tally }: Work, what: string): string =>
+	`${input.outFolder}/scratch/bisect-${folderName(head.spec.id)}/${tally.rounds}-${what}`;
+const logOf = ({ input, head, tally }: Work, what: string): string =>
+	`${input.outFolder}/logs/bisect-${folderName(head.spec.id)}-${tally.rounds}-${what}.log`;

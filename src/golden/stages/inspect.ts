@@ -41,9 +41,9 @@ export interface InspectedLimit {
 	severity: "fail" | "warn";
 	/** Present if it is a single number for all cases. */
 	scope?: "set";
-	/** Limit for the first case with elements. */
+	/** For the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];
-	/** The fp32 limit of relative-l2 as a multiple of the noise floor. */
+	/** fp32's limit of relative-l2 as a multiple of the noise floor. */
 	timesNoise?: number;
 }
 
@@ -148,10 +148,8 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => {
 		const { kind, severity = "fail", scope } = comparator;
 		const { label, bound } = boxKinds[kind];
-		const allowed = shownPrecisions.map((precision) => ({
-			precision,
-			limit: boxLimit(comparator, precision),
-		}));
+		const limitAt = (precision: Precision) => ({ precision, limit: boxLimit(comparator, precision) });
+		const allowed = shownPrecisions.map(limitAt);
 		return { kind, label, bound, severity, ...(scope === "set" ? { scope } : {}), allowed };
 	});
 }

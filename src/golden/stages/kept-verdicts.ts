@@ -11,11 +11,6 @@ export interface VerdictFacts {
 	environment: Readonly<Record<string, string>>;
 }
 
-interface Keyed {
-	head: BuiltEngine;
-	key: string;
-}
-
 export interface TakenOver {
 	engineId: string;
 	verdicts: readonly GoldenVerdict[];
@@ -63,7 +58,7 @@ function engineOf({ model, engine }: GoldenVerdict): string {
 }
 
 /** Users' programs have no digest, so their verdicts are never reused. */
-function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
+function keyedEngines(input: VerifyInput, facts: VerdictFacts) {
 	return input.engines.flatMap((head) => {
 		const set = input.goldens.get(head.spec.id);
 		if (head.arm !== "head" || set === undefined || head.record.engineSha256 === undefined) return [];

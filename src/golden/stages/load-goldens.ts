@@ -18,13 +18,11 @@ import type { Tensor } from "../core/tensor/tensor.ts";
 import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
-	/** The head's cases with the limits that hold. */
 	manifest: GoldenManifest;
 	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
-	/** Absolute; tensors' paths are relative to it. */
+	/** Tensors' paths are relative to it. */
 	folder: string;
-	/** Absent if the base has none that can be read. */
 	ofBase?: GoldenManifest;
 }
 
@@ -83,7 +81,7 @@ function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolea
 	return { ...set, manifest: limited, asWritten: manifest, ofBase };
 }
 
-/** null if the base has no readable golden; the review reports unreadable ones. */
+/** null if there is none that can be read, which the review reports. */
 async function baseManifest(
 	id: string,
 	{ models, baseFolder }: GoldenInput,
@@ -93,7 +91,7 @@ async function baseManifest(
 	if (path === undefined || baseFolder === undefined) return null;
 	try {
 		const file = await confine(ports.files, baseFolder, path);
-		return file === null ? null : parseManifest(await ports.files.readText(file, inputKinds.golden), path);
+		return file === null ? null : (await readGolden(file, path, ports)).manifest;
 	} catch (error) {
 		if (error instanceof ConfigError) return null;
 		throw error;
@@ -123,13 +121,22 @@ export function judgeUnusable(
 
 async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {
 	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
-	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
-	const set = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
+	const set = await readGolden(file, path, ports);
 	await checkSensitivity(set, ports);
 	return set;
 }
 
-/** Reads one case at a time, because a set may be larger than memory. */
+/** @param path of the file, as the config names it. @throws ConfigError golden-missing, golden-invalid. */
+export async function readGolden(
+	file: string,
+	path: string,
+	{ files }: Pick<Ports, "files">,
+): Promise<GoldenSet> {
+	const manifest = parseManifest(await files.readText(file, inputKinds.golden), path);
+	return { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
+}
+
+/** One case at a time, because a set may be larger than memory. */
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
@@ -151,11 +158,15 @@ export async function readTensors(
 ): Promise<Record<string, Tensor>> {
 	const tensors: [string, Tensor][] = [];
 	for (const [name, file] of Object.entries(files))
-		tensors.push([name, await readTensor({ member: name, ...file }, folder, ports)]);
+		tensors.push([name, await readTensor(name, file, { folder, ports })]);
 	return Object.fromEntries(tensors);
 }
 
-async function readTensor(file: TensorFile, folder: string, ports: GoldenPorts): Promise<Tensor> {
+export async function readTensor(
+	name: string,
+	file: TensorFile,
+	{ folder, ports }: { folder: string; ports: GoldenPorts },
+): Promise<Tensor> {
 	const path = await confine(ports.files, folder, file.path);
-	return ports.tensors.read(path ?? `${folder}/${file.path}`, file);
+	return ports.tensors.read(path ?? `${folder}/${file.path}`, { member: name, ...file });
 }

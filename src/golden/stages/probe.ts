@@ -7,7 +7,8 @@ import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { Tensors } from "../core/probes/context.ts";
-import { type JudgedProbe, judgeProbes, type ProbeAnswer, settleProbes } from "../core/probes/judge.ts";
+import type { JudgedProbe, ProbeAnswer } from "../core/probes/judge.ts";
+import { judgeProbes, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import { probeSubject } from "../core/probes/subject.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
@@ -17,7 +18,7 @@ export interface ProbeInput {
 	goldens: ReadonlyMap<string, GoldenSet>;
 	outFolder: string;
 	threads: number;
-	/** Time for all cases of an engine. */
+	/** For all cases of an engine. */
 	timeoutMs: number;
 	isScheduled: boolean;
 }
@@ -28,7 +29,6 @@ export type Probed =
 
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
-/** Probes one engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
 	const heads = input.engines.filter(
 		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),
@@ -69,7 +69,7 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
-/** Enough rows for two batches; more would find nothing more. */
+/** Enough rows for two batches. */
 const maxDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
@@ -107,9 +107,6 @@ async function runProbes(
 		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
 	});
 	if (result.state === "failed") return result;
-	// Results come in the order of the cases.
-	const answers = new Map(
-		plan.cases.slice(0, result.cases.length).map(({ id }, at) => [id, result.cases[at] as ProbeAnswer]),
-	);
+	const answers = new Map(result.cases.map((answer, at) => [plan.cases[at]?.id ?? "", answer]));
 	return { state: "done", judged: judgeProbes(plan, answers, rule) };
 }

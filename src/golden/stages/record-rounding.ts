@@ -1,13 +1,11 @@
-// Emulates other precisions on the cases of a golden, to measure how far correct engines of those precisions deviate.
+// Emulates other precisions, to measure how far correct engines of those precisions deviate.
 
 import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
 import { inParallel } from "../../core/in-parallel.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted, listNames } from "../../core/text/labels.ts";
-import type { InferCase } from "../../ports/backend.ts";
 import type { EmulationResult } from "../../ports/reference.ts";
-import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
 import type { RoundedRun } from "../core/record/limits.ts";
@@ -19,70 +17,52 @@ import {
 	relativeL2Limits,
 	rules,
 } from "../core/record/limits.ts";
-import {
-	measuredCases,
-	measureNoise,
-	noiseOfPart,
-	type OutputParts,
-	type RunOutputs,
-} from "../core/record/noise-floor.ts";
+import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/tensor.ts";
-import { partsOfOutputs } from "./record-noise.ts";
-import type { Answers } from "./record-reference.ts";
-import type { RecordPorts } from "./record-sensitivity.ts";
-
-interface RoundingInput {
-	model: ModelOnDisk;
-	cases: readonly InferCase[];
-	answers: Answers;
-	scratchFolder: string;
-	timeoutMs: number;
-}
+import { type Answers, fedCases, partsOfOutputs } from "./record-runs.ts";
+import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];
 	/** null if nothing was emulated. */
 	rounding: RoundingRecord | null;
-	notes: string[];
 }
 
-/** Bounded by the size of the model, not by the clock, so that the limits are the same on every machine. */
+/** By the size, not by the clock, so that the limits are the same on every machine. */
 const mostBytes = 128 * 1024 ** 2;
 const mostCases = 16;
-/** At least this many, however large the model: one case of a YOLOv8n deviates four times as much as the two before it. */
+/** One case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
 export async function measureRounding(
-	{ model, cases: all, answers, scratchFolder, timeoutMs }: RoundingInput,
+	{ cases: all, outputs, variant }: Answers,
+	job: RecordJob,
 	{ progress, reference }: Omit<RecordPorts, "clock">,
 ): Promise<RoundingMeasured> {
-	const largest = measuredCases(answers.outputs);
+	const { model, notes } = job;
+	const largest = measuredCases(outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
-	const cases = all.slice(0, Math.min(largest, count));
-	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
+	const cases = fedCases(all.slice(0, Math.min(largest, count)));
+	const measured: RoundingMeasured = { rounded: [], rounding: null };
 	progress.stage("rounding", emulatedPrecisions.length);
 	const results = await inParallel(emulatedPrecisions, reference.parallelRuns(model), (precision) => {
 		progress.item(`${precision}, emulated`);
-		const logPath = `${scratchFolder}/rounding-${precision}.log`;
-		const { variant } = answers;
-		return reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
+		const logPath = `${job.scratchFolder}/rounding-${precision}.log`;
+		return reference.emulate({ ...job, cases, variant, precision, logPath });
 	});
-	const against = { reference: answers.outputs, parts: partsOfOutputs(answers.outputs) };
 	const failed = new Map<string, Emulated[]>();
 	for (const [index, precision] of emulatedPrecisions.entries()) {
 		await nextTurn();
 		const result = results[index] as EmulationResult;
 		const why = whyAbsent(result);
 		if (why !== null) failed.set(why, [...(failed.get(why) ?? []), precision]);
-		else keep(measured, result, precision, against);
+		else keep(measured, result, precision, { outputs, notes });
 	}
 	progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
 	for (const [why, precisions] of failed)
-		measured.notes.push(
-			`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`,
-		);
+		notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
 	if (measured.rounded.length > 0 && cases.length < Math.min(largest, all.length))
-		measured.notes.push(
+		notes.push(
 			`Rounding was emulated on the first ${cases.length} of ${counted(all.length, "case")}, to save time.`,
 		);
 	return measured;
@@ -102,37 +82,35 @@ function keep(
 	measured: RoundingMeasured,
 	result: EmulationResult,
 	precision: Emulated,
-	{ reference, parts }: { reference: RunOutputs; parts: OutputParts },
+	{ outputs: reference, notes }: { outputs: RunOutputs; notes: string[] },
 ): void {
 	if (result.state !== "done") return;
 	const { cases, tensors, beyondRange } = result;
 	const outputs = cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
-	const spreads = measureNoise(reference, [{ label: precision, outputs }], parts)?.outputs ?? {};
+	const runs = [{ label: precision, outputs }];
+	const spreads = measureNoise(reference, runs, partsOfOutputs(reference))?.outputs ?? {};
 	const finite = Object.entries(spreads).filter(
 		([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs),
 	);
 	measured.rounded.push({ precision, outputs });
-	const [first, ...others] = beyondRange.slice(0, mostRecorded);
+	const beyond = beyondRange.slice(0, mostRecorded) as [string, ...string[]];
 	measured.rounding = {
 		...measured.rounding,
 		[precision]: {
 			cases: outputs.length,
 			tensors,
-			...(first === undefined ? {} : { beyondRange: [first, ...others] }),
+			...(beyond.length === 0 ? {} : { beyondRange: beyond }),
 			outputs: Object.fromEntries(finite),
 		},
 	};
-	if (first === undefined) return;
-	const shown = listNames(
-		beyondRange.map((name) => quoteName(name)),
-		mostShown,
-	);
-	measured.notes.push(
-		`${counted(beyondRange.length, "tensor")} would overflow at ${precision} and stayed in fp32 in the emulation (${shown}); an engine has to keep their layers in fp32 too.`,
+	if (beyond.length === 0) return;
+	const names = beyondRange.map((name) => quoteName(name));
+	notes.push(
+		`${counted(beyondRange.length, "tensor")} would overflow at ${precision} and stayed in fp32 in the emulation (${listNames(names, mostShown)}); an engine has to keep their layers in fp32 too.`,
 	);
 }
 
-/** How far correct outputs, and the parts of them that comparators cover, deviate at each precision (relative L2). */
+/** The relative L2 by which correct outputs, and the parts that comparators cover, deviate at each precision. */
 export function roundingTable(
 	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
 	model: OnnxModel,

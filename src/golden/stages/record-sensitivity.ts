@@ -1,4 +1,4 @@
-// The trial: damages outputs and weights, and counts what the golden notices while time is left.
+// Damages outputs and weights, and counts what the golden notices while time is left.
 
 import type { SensitivityRecord } from "../../../generated/golden.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -12,28 +12,34 @@ import { type TriedOutput, tryOutputDefects } from "../core/record/defects/judge
 import { emptyRecord, withOutputDefects, withWeightDefect } from "../core/record/defects/record.ts";
 import { planDefects } from "../core/record/defects/weights.ts";
 
-interface SensitivityInput {
+export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
+
+export interface RecordJob {
 	model: ModelOnDisk;
+	scratchFolder: string;
+	timeoutMs: number;
+	/** Each stage adds its own. */
+	notes: string[];
+}
+
+interface SensitivityInput extends RecordJob {
 	cases: readonly InferCase[];
 	variant: ReferenceVariant;
 	trial: Trial;
 	seed: number;
 	known: SensitivityRecord | null;
 	limitMs: number;
-	scratchFolder: string;
 	save(record: SensitivityRecord): Promise<void>;
 }
 
-export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
-
 const minSample = 30;
 
-/** @throws ToolError if the trial was stopped, or the machine is at fault; what was found until then is saved. */
+/** @throws ToolError if it was stopped, or the machine is at fault; what was found until then is saved. */
 export async function testSensitivity(
 	input: SensitivityInput,
 	ports: RecordPorts,
-): Promise<{ record: SensitivityRecord; notes: string[] }> {
-	const { known, model, seed } = input;
+): Promise<SensitivityRecord> {
+	const { known, model, seed, notes } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const { places, unplaced } = await ports.reference.weights(model);
 	const planned = planDefects(places, seed).flatMap((defect, number): PlannedDefect[] => {
@@ -56,7 +62,6 @@ export async function testSensitivity(
 		const next = "The golden that was written is usable; rerun the same command to continue testing it.";
 		throw new ToolError({ ...end.failure, fix: [end.failure.fix, next].filter(Boolean).join(" ") });
 	}
-	const notes: string[] = [];
 	if (record.state !== "complete")
 		notes.push(
 			`The time limit was reached: ${record.tested} of ${record.planned} defects were tried. The same command tries more; --time-limit gives more time.`,
@@ -65,7 +70,7 @@ export async function testSensitivity(
 		notes.push(
 			`${unplaced.length} of ${places.length + unplaced.length} weight tensors cannot be changed, so it is unknown whether the golden notices faults in them.`,
 		);
-	return { record, notes };
+	return record;
 }
 
 function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): SensitivityRecord["state"] {
@@ -74,7 +79,7 @@ function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): Sen
 	return state === "time" && tested >= minSample ? "sampled" : "unfinished";
 }
 
-/** The rest of the time is for weights. A busy machine gets as long as most models need. */
+/** The rest is for weights. A busy machine gets as long as most models need. */
 const outputsShare = 0.75;
 const minOutputsMs = 5000;
 
@@ -97,7 +102,7 @@ async function tryOutputs(
 	return { tried, isWhole };
 }
 
-/** Verdicts arrive roughly in the order of the plan; the record keeps them up to the first defect that was not tried. */
+/** Verdicts arrive roughly in order; the record keeps them up to the first defect that was not tried. */
 function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]) {
 	const verdicts = new Map<number, DefectVerdict | null>();
 	let record = start;
@@ -126,11 +131,11 @@ async function tryWeights(
 ): Promise<DefectResult> {
 	if (open.length === 0) return { state: "done" };
 	const before = tally.record().tested;
-	const text = (): string => `${before + tally.tried()} of ${before + open.length} defects`;
+	const text = () => `${before + tally.tried()} of ${before + open.length} defects`;
 	const startedMs = clock.now();
 	let [shownMs, savedMs] = [startedMs, startedMs];
 	let saving = Promise.resolve();
-	const onVerdict = (number: number, verdict: DefectVerdict | null): void => {
+	const onVerdict = (number: number, verdict: DefectVerdict | null) => {
 		tally.add(number, verdict);
 		const now = clock.now();
 		if (now - shownMs >= progressMs) {

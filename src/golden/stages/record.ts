@@ -4,16 +4,16 @@ import type {
 	GoldenManifest,
 	GoldenOutput,
 	NoiseFloor,
-	Precision,
 	RoundingRecord,
 	SensitivityRecord,
 } from "../../../generated/golden.ts";
-import { feeds } from "../../core/onnx/model.ts";
+import { defaultGates } from "../../core/config/defaults.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
-import type { ModelOnDisk } from "../../ports/world.ts";
 import { follow } from "../../stages/follow.ts";
+import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { findSensitivityWeaknesses, type LeastShares } from "../core/record/defects/record.ts";
 import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
 import { networkTraits } from "../core/record/limits.ts";
@@ -21,38 +21,32 @@ import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
-import { measureScatter } from "./record-noise.ts";
+import { measureRounding, roundingTable } from "./record-rounding.ts";
 import {
 	type Answers,
 	type CaseToRecord,
-	keepAnswers,
+	fedCases,
 	makeReference,
+	measureScatter,
 	withoutLarge,
-} from "./record-reference.ts";
-import { measureRounding, roundingTable } from "./record-rounding.ts";
-import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
+} from "./record-runs.ts";
+import { type RecordJob, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
-export interface RecordInput {
-	model: ModelOnDisk;
+export interface RecordInput extends RecordJob {
 	cases: readonly CaseToRecord[];
 	mayDrop: boolean;
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
-	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
-	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
+	/** The golden on disk, or null. Its limits stay, because a person reviewed them, unless others are to be proposed. */
+	old: GoldenManifest | null;
+	proposes: boolean;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the existing golden is the same, so that nothing needs to be written. */
-	isKnown(draft: GoldenManifest): boolean;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
 	least: LeastShares;
 	limitMs: number;
 	save(manifest: GoldenManifest): Promise<void>;
-	scratchFolder: string;
-	timeoutMs: number;
 }
 
 export interface Evidence {
-	model: ModelOnDisk;
 	answers: Answers;
 	noise: NoiseFloor | null;
 	/** null: no precision was emulated. */
@@ -63,7 +57,6 @@ export interface Evidence {
 export interface Limits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	/** Sentences that begin with the output's name. */
 	why: string[];
 }
 
@@ -71,69 +64,63 @@ export interface Recorded extends Pick<Limits, "why"> {
 	state: "recorded" | "known";
 	manifest: GoldenManifest;
 	findings: Weakness[];
-	notes: string[];
 }
 
 /** @throws ToolError if it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
-	const notes: string[] = [];
-	const drafted =
+	const { draft, answers, why } =
 		input.begun === null
-			? await draftGolden(input, ports, notes)
+			? await draftGolden(input, ports)
 			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
-	const { draft, answers, why } = drafted;
-	const state = input.isKnown(draft) ? "known" : "recorded";
+	const { begun, old } = input;
+	const isKnown = begun === null && old !== null && isEquivalentGolden(old, draft);
+	const state = isKnown ? "known" : "recorded";
 	const findings = findRecordWeaknesses(draft, answers.outputs);
 	if (findings.some(({ severity }) => severity === "refuse"))
-		return { state, manifest: draft, findings, why, notes };
+		return { state, manifest: draft, findings, why };
 	const spentMs = ports.clock.now() - startedMs;
-	const tested = await testSensitivity(
+	const sensitivity = await testSensitivity(
 		{
-			...jobOf(input, answers),
+			...input,
+			cases: fedCases(answers.cases),
 			variant: answers.variant,
 			trial: {
 				manifest: draft,
 				reference: answers.outputs,
-				relativeL2: input.relativeL2,
+				relativeL2: defaultGates.relativeL2,
 				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
-			seed: input.seed,
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
-			save: async (sensitivity: SensitivityRecord): Promise<void> =>
-				state === "known" ? undefined : input.save({ ...draft, sensitivity }),
+			save: async (tested: SensitivityRecord): Promise<void> =>
+				isKnown ? undefined : input.save({ ...draft, sensitivity: tested }),
 		},
 		ports,
 	);
-	return {
-		state,
-		manifest: { ...draft, sensitivity: tested.record },
-		findings: [...findSensitivityWeaknesses(tested.record, answers.outputs, input.least), ...findings],
-		why,
-		notes: [...notes, ...tested.notes],
-	};
+	const weaknesses = findSensitivityWeaknesses(sensitivity, answers.outputs, input.least);
+	return { state, manifest: { ...draft, sensitivity }, findings: [...weaknesses, ...findings], why };
 }
 
 const minTrialShare = 0.15;
-/** The rest is for start-up, for defects that are being tried when time is up, and for the last save. */
+/** The rest is for start-up, defects that are being tried when time is up, and the last save. */
 const usableShare = 0.92;
 
-async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
-	const evidence = await gatherEvidence(input, ports, notes);
-	const { answers, model } = evidence;
-	if (input.given !== null)
-		return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers, why: [] };
+async function draftGolden(input: RecordInput, ports: RecordPorts) {
+	const evidence = await gatherEvidence(input, ports);
+	const { answers } = evidence;
+	if (input.old !== null && !input.proposes)
+		return { draft: input.assemble(evidence, { ...input.old, why: [] }), answers, why: [] };
 	ports.progress.stage("limits", 0);
-	const proposed = proposeLimits(evidence);
+	const { onnx } = input.model;
+	const proposed = proposeLimits(evidence, onnx);
 	const manifest = input.assemble(evidence, proposed);
-	const network = networkTraits(model.onnx);
+	const network = networkTraits(onnx);
 	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
-	const derived = await follow(deriving, (step) => ports.progress.detail(step));
-	const { outputs, detections } = derived;
+	const { outputs, detections, why } = await follow(deriving, (step) => ports.progress.detail(step));
 	ports.progress.done(counted(Object.keys(outputs).length, "output"));
-	return { draft: { ...manifest, outputs, detections }, answers, why: [...proposed.why, ...derived.why] };
+	return { draft: { ...manifest, outputs, detections }, answers, why: [...proposed.why, ...why] };
 }
 
 function recall(
@@ -150,29 +137,27 @@ function recall(
 	return { variant, cases, outputs };
 }
 
-async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const made = withoutLarge(await makeReference(input, ports), input.mayDrop);
-	const noisy = { reference: made.outputs, made: made.variant, dropsNoise: input.given === null };
-	const scatter = await measureScatter({ ...jobOf(input, made), ...noisy }, ports);
-	const answers = keepAnswers(made, scatter.kept);
-	const rounded = await measureRounding({ ...jobOf(input, answers), answers }, ports);
-	notes.push(...made.notes, ...scatter.notes, ...rounded.notes);
-	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
-	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
+async function gatherEvidence(input: RecordInput, ports: RecordPorts): Promise<Evidence> {
+	const made = await makeReference(input.cases, input, ports);
+	const fitting = input.mayDrop ? withoutLarge(made, input.notes) : made;
+	const { answers, noise, runs } = await measureScatter(
+		fitting,
+		input.old === null || input.proposes,
+		input,
+		ports,
+	);
+	const { rounded, rounding } = await measureRounding(answers, input, ports);
+	return { answers, noise, rounding, strayed: { noise: runs, rounded } };
 }
 
-function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
-	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
-}
-
-function proposeLimits({ model, answers, noise }: Evidence): Limits {
+function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
-	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
+	const inputs = feeds(graph).map((feed) => feed.dims);
 	const why: string[] = [];
 	for (const name of Object.keys(cases[0] ?? {})) {
-		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
+		const dims = graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		// A file may declare its outputs wrongly, even their rank.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
@@ -187,7 +172,7 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
 }
 
-/** Finds what makes the golden useless whatever its limits are. */
+/** Whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard;

@@ -11,13 +11,12 @@ import { tensorMap } from "../core/tensor/tensor.ts";
 export interface AvailableCommands {
 	/** Commands of trtgate.yml; a golden may be written by an outsider, so it cannot define any. */
 	known: readonly CommandConfig[];
-	/** Absolute. */
 	cwd: string;
 	scratchFolder: string;
 	port: CustomCommands;
 }
 
-/** Returns answers by output, in the order of its comparators. */
+/** By output, in the order of its comparators. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
 	commands: AvailableCommands,
@@ -45,10 +44,8 @@ async function runOne(
 	// The judge refuses these outputs.
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
 		return { state: "failed", message: "it was not run" };
-	const labels = Object.hasOwn(input.golden?.labels ?? {}, output)
-		? input.golden?.labels?.[output]
-		: undefined;
-	const { model, engine, precision } = input;
+	const { model, engine, precision, golden } = input;
+	const labels = Object.hasOwn(golden?.labels ?? {}, output) ? golden?.labels?.[output] : undefined;
 	const about = {
 		schemaVersion: 1 as const,
 		comparator: custom.name,

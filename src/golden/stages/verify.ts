@@ -1,4 +1,4 @@
-// Runs the golden cases through the engines, batch by batch, and judges the outputs.
+// Runs the golden cases through the engines, and judges the outputs.
 
 import type { GoldenCase } from "../../../generated/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../../../generated/result.ts";
@@ -22,7 +22,7 @@ export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
 	unusable?: readonly { spec: EngineSpec; fault: ConfigError }[];
-	/** Hash of each model's own ONNX file in the head; the goldens of its variants name it too. */
+	/** Hash of each model's own file in the head, which the goldens of its variants name too. */
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
@@ -32,14 +32,14 @@ export interface VerifyInput {
 }
 
 export type Verified =
-	/** `lacksBase`: there is a base, but it gave no answer to compare the head's error with. */
+	/** `lacksBase`: a base gave no answer to compare the head's error with. */
 	{ state: "judged"; verdict: GoldenVerdict; lacksBase?: boolean } | { state: "failed"; error: ErrorRecord };
 
 type VerifyPorts = Pick<Ports, "backend" | "files" | "tensors" | "progress" | "custom">;
 
 const maxMaps = { all: 50, engine: 16 } as const;
 
-/** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
+/** The base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
 	for (const { spec, fault } of input.unusable ?? [])
 		yield { state: "judged", verdict: judgeUnusable(spec, fault) };
@@ -60,10 +60,8 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		mapsLeft += verification.mapsLeft;
 	}
 	// Not "all": verdicts of earlier runs are not among these.
-	const found =
-		mismatches === 0
-			? "golden cases match"
-			: counted(mismatches, "golden case does not match", "golden cases do not match");
+	const [one, many] = ["golden case does not match", "golden cases do not match"];
+	const found = mismatches === 0 ? "golden cases match" : counted(mismatches, one, many);
 	ports.progress.done(hasJudged ? found : "no golden cases to run");
 }
 
@@ -96,7 +94,7 @@ const goldenFaults: ReadonlySet<string> = new Set([
 	"path-unreadable",
 ]);
 
-/** An unreadable tensor of the golden ends only the verdicts on this engine. */
+/** An unreadable tensor ends only the verdicts on this engine. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
 	try {
 		yield* verifyEngine(verification);
@@ -109,7 +107,7 @@ async function* verifyReadable(verification: EngineVerification): AsyncGenerator
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
 	let done = 0;
 	for (const [index, cases] of verification.batches.entries()) {
-		// Each batch is its own call, so that its tensors are freed when it returns.
+		// The batch's tensors are freed when the call returns.
 		const isRunning = yield* verifyBatch({ cases, index, done }, verification);
 		// An engine that fails midway gets no verdict on the whole set.
 		if (!isRunning) return;
@@ -119,11 +117,7 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 	if (whole !== null) yield { state: "judged", verdict: whole };
 }
 
-interface Batch {
-	cases: readonly GoldenCase[];
-	index: number;
-	done: number;
-}
+type Batch = { cases: readonly GoldenCase[] } & Record<"index" | "done", number>;
 
 async function* verifyBatch(
 	batch: Batch,
@@ -157,7 +151,6 @@ interface Answers {
 	base: Map<string, InferredCase>;
 }
 
-/** The inputs are freed when this call returns. */
 async function inferArms(
 	batch: Batch,
 	verification: EngineVerification,

@@ -4,22 +4,18 @@ import { createHash } from "node:crypto";
 import {
 	closeSync,
 	mkdirSync,
-	mkdtempSync,
 	openSync,
 	readFileSync,
-	rmSync,
 	statSync,
 	symlinkSync,
 	truncateSync,
 	writeFileSync,
 	writeSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { fileSource } from "../../../src/adapters/process/input-file.ts";
-import { ConfigError } from "../../../src/core/errors.ts";
 import type { ExternalFile } from "../../../src/core/onnx/model.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
@@ -29,39 +25,22 @@ import {
 	joinBytes as joined,
 } from "../../../src/formats/onnx/write.ts";
 import { type Bytes, externalTensor, graph, model, tensor } from "../../support/onnx-writer.ts";
-
-let folder = "";
-beforeAll(() => {
-	folder = mkdtempSync(join(tmpdir(), "model-reader-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 10\n";
 const sha256 = (data: Bytes | string): string => createHash("sha256").update(data).digest("hex");
 
-/** A folder of its own with a model that keeps 16 bytes from byte 8 on at `location`. */
-function place(
-	name: string,
-	location: string,
-	entries: Record<string, string> = { offset: "8", length: "16" },
-): string {
-	const home = join(folder, name);
+/** A model that keeps 16 bytes from byte 8 on at `location`, in a folder with these files. */
+function place(location: string, files: Readonly<Record<string, string | Uint8Array>> = {}): string {
+	const entries = { location, offset: "8", length: "16" };
+	const bytes = model({ initializers: [externalTensor("w", [4], entries)] });
+	const home = join(temporaryFolder(), "home");
 	mkdirSync(join(home, "sub"), { recursive: true });
-	const path = join(home, "m.onnx");
-	writeFileSync(path, model({ initializers: [externalTensor("w", [4], { location, ...entries })] }));
-	return path;
+	return join(writeProject(home, { "m.onnx": bytes, ...files }), "m.onnx");
 }
 
 async function externalOf(path: string): Promise<readonly ExternalFile[]> {
 	return (await fileModelReader().read(path)).external;
-}
-
-async function refusal(path: string): Promise<ConfigError> {
-	const error: unknown = await fileModelReader()
-		.read(path)
-		.catch((thrown: unknown) => thrown);
-	if (error instanceof ConfigError) return error;
-	throw new Error(`not refused: ${String(error)}`);
 }
 
 it("fileModelReader reads a model with the hash of the file", async () => {
@@ -72,7 +51,7 @@ it("fileModelReader reads a model with the hash of the file", async () => {
 });
 
 it("fileModelReader reads a model of more than 2 GiB, by offsets", async () => {
-	const path = join(folder, "huge.onnx");
+	const path = join(temporaryFolder(), "huge.onnx");
 	const weightBytes = 2 ** 31 + 4096;
 	const weight = joined(tensor({ name: "w", dims: [weightBytes / 4] }), header(9, weightBytes));
 	const rest = graph();
@@ -93,101 +72,80 @@ it("fileModelReader reads a model of more than 2 GiB, by offsets", async () => {
 	expect(onnx.graph.nodes[0]?.op).toBe("Relu");
 });
 
-it("fileModelReader refuses a model that is not there, with a fix", async () => {
-	const error = await refusal(join(folder, "nothing.onnx"));
-	expect(error.code).toBe("model-missing");
-	expect(error.message).toContain("nothing.onnx");
-	expect(error.fix).toMatch(/prepare/);
-});
-
-it("fileModelReader refuses a named pipe, without waiting for it", async () => {
-	const path = join(folder, "pipe.onnx");
+it("fileModelReader refuses a model that is not there, and a named pipe without waiting for it", async () => {
+	const read = (path: string) => fileModelReader().read(path);
+	await expect(read("nothing.onnx")).rejects.toMatchObject({
+		code: "model-missing",
+		message: expect.stringContaining("nothing.onnx"),
+		fix: expect.stringMatching(/prepare/),
+	});
+	const path = join(temporaryFolder(), "pipe.onnx");
 	execFileSync("sh", ["-c", 'mkfifo "$0"', path]);
-	expect((await refusal(path)).message).toMatch(/a named pipe/);
+	await expect(read(path)).rejects.toThrow(/a named pipe/);
 });
 
 it("fileModelReader follows external data that is there, and hashes it with the model whatever the model is called", async () => {
-	const path = place("good", "sub/w.bin");
 	const data = new Uint8Array(24).fill(7);
-	writeFileSync(join(folder, "good/sub/w.bin"), data);
+	const path = place("sub/w.bin", { "sub/w.bin": data });
+	const home = dirname(path);
 	const read = await fileModelReader().read(path);
 	expect(read.external).toEqual([
-		{ location: "sub/w.bin", path: join(folder, "good/sub/w.bin"), neededBytes: 24, problem: null },
+		{ location: "sub/w.bin", path: join(home, "sub/w.bin"), neededBytes: 24, problem: null },
 	]);
 	const lines = [`${sha256(readFileSync(path))}  -\n`, `${sha256(data)}  sub/w.bin\n`].sort();
 	expect(read.sha256).toBe(sha256(lines.join("")));
-	const shell = execFileSync(
-		"sh",
-		["-c", "{ sha256sum < m.onnx; sha256sum sub/w.bin; } | LC_ALL=C sort | sha256sum"],
-		{ cwd: join(folder, "good") },
-	);
-	expect(shell.toString().slice(0, 64)).toBe(read.sha256);
-	writeFileSync(join(folder, "good/sub/w.bin"), new Uint8Array(24).fill(8));
+	const command = "{ sha256sum < m.onnx; sha256sum sub/w.bin; } | LC_ALL=C sort | sha256sum";
+	expect(execFileSync("sh", ["-c", command], { cwd: home }).toString().slice(0, 64)).toBe(read.sha256);
+	writeFileSync(join(home, "sub/w.bin"), data.fill(8));
 	expect((await fileModelReader().read(path)).sha256).not.toBe(read.sha256);
 });
 
 it("fileModelReader follows external data to the furthest end of all tensors, in subgraphs too", async () => {
-	const home = join(folder, "many");
-	mkdirSync(home);
 	const far = externalTensor("f", [1], { location: "w.bin", offset: "100", length: "4" });
 	const near = externalTensor("n", [4], { location: "w.bin" });
-	writeFileSync(join(home, "m.onnx"), model({ initializers: [far, near] }));
-	writeFileSync(join(home, "w.bin"), new Uint8Array(104));
-	expect(await externalOf(join(home, "m.onnx"))).toMatchObject([{ neededBytes: 104, problem: null }]);
+	const path = place("", { "m.onnx": model({ initializers: [far, near] }), "w.bin": new Uint8Array(104) });
+	expect(await externalOf(path)).toMatchObject([{ neededBytes: 104, problem: null }]);
 });
 
-it("fileModelReader follows external data that is missing, short, a Git LFS pointer or a folder", async () => {
-	expect(await externalOf(place("missing", "w.bin"))).toMatchObject([
-		{ problem: "missing", neededBytes: 24 },
-	]);
-	const short = place("short", "w.bin");
-	writeFileSync(join(folder, "short/w.bin"), new Uint8Array(23));
-	expect(await externalOf(short)).toMatchObject([{ problem: "short" }]);
-	const lfs = place("lfs", "w.bin");
-	writeFileSync(join(folder, "lfs/w.bin"), pointer);
-	expect(await externalOf(lfs)).toMatchObject([{ problem: "lfs-pointer" }]);
-	expect(await externalOf(place("folder", "sub"))).toMatchObject([{ problem: "missing" }]);
-	expect(await externalOf(place("nameless", ""))).toMatchObject([{ problem: "missing" }]);
+it.each<[ExternalFile["problem"], string, Record<string, string | Uint8Array>]>([
+	["missing", "w.bin", {}],
+	["missing", "sub", {}],
+	["missing", "", {}],
+	["short", "w.bin", { "w.bin": new Uint8Array(23) }],
+	["lfs-pointer", "w.bin", { "w.bin": pointer }],
+	["outside", "../w.bin", {}],
+	["outside", "sub/../../w.bin", {}],
+	["absolute", "/etc/passwd", {}],
+	["absolute", "C:\\windows\\win.ini", {}],
+	["missing", "w\u0000.bin", {}],
+	["missing", "w".repeat(10_000), {}],
+	["missing", "..weights", {}],
+])("fileModelReader finds external data %s at %j", async (problem, location, files) => {
+	const path = place(location, files);
+	writeFileSync(join(dirname(path), "../w.bin"), new Uint8Array(100));
+	const [found] = await externalOf(path);
+	expect(found).toMatchObject({ problem, neededBytes: 24 });
+	if (problem === "outside" || problem === "absolute") expect(found?.path).toBeNull();
 });
-
-it.each<[string, string, ExternalFile["problem"]]>([
-	["up", "../w.bin", "outside"],
-	["up-deep", "sub/../../w.bin", "outside"],
-	["absolute", "/etc/passwd", "absolute"],
-	["drive", "C:\\windows\\win.ini", "absolute"],
-	["nul", "w\u0000.bin", "missing"],
-	["long", "w".repeat(10_000), "missing"],
-	["dots", "..weights", "missing"],
-])(
-	"fileModelReader follows external data never out of the model's folder: %s",
-	async (...[name, location, problem]) => {
-		writeFileSync(join(folder, "w.bin"), new Uint8Array(100));
-		const [found] = await externalOf(place(`escape-${name}`, location));
-		expect(found?.problem).toBe(problem);
-		if (problem !== "missing") expect(found?.path).toBeNull();
-	},
-);
 
 it("fileModelReader follows external data never through a link out of the model's folder, nor in circles", async () => {
-	const linked = place("linked", "w.bin");
-	writeFileSync(join(folder, "secret.bin"), new Uint8Array(100));
-	symlinkSync(join(folder, "secret.bin"), join(folder, "linked/w.bin"));
+	const linked = place("w.bin");
+	const secret = join(dirname(linked), "../secret.bin");
+	writeFileSync(secret, new Uint8Array(100));
+	symlinkSync(secret, join(dirname(linked), "w.bin"));
 	expect(await externalOf(linked)).toMatchObject([{ problem: "outside", path: null }]);
-	const circle = place("circle", "w.bin");
-	symlinkSync("w.bin", join(folder, "circle/w.bin"));
+	const circle = place("w.bin");
+	symlinkSync("w.bin", join(dirname(circle), "w.bin"));
 	expect(await externalOf(circle)).toMatchObject([{ problem: "missing" }]);
 });
 
 it("fileModelReader follows external data through links beside each other, as model caches keep both", async () => {
-	const blobs = join(folder, "cache/blobs");
-	const snapshot = join(folder, "cache/snapshots/1");
-	mkdirSync(blobs, { recursive: true });
-	mkdirSync(snapshot, { recursive: true });
-	writeFileSync(
-		join(blobs, "aaa"),
-		model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }),
-	);
-	writeFileSync(join(blobs, "bbb"), new Uint8Array(16));
+	const cache = writeProject(temporaryFolder(), {
+		"blobs/aaa": model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }),
+		"blobs/bbb": new Uint8Array(16),
+		"snapshots/1/README": "",
+	});
+	const snapshot = join(cache, "snapshots/1");
 	symlinkSync("../../blobs/aaa", join(snapshot, "m.onnx"));
 	symlinkSync("../../blobs/bbb", join(snapshot, "w.bin"));
 	expect(await externalOf(join(snapshot, "m.onnx"))).toMatchObject([{ problem: null }]);

@@ -1,16 +1,17 @@
-// Files are written whole or not at all, and faults name the file and whose they are.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
-import { fileStore } from "../../../src/adapters/files/store.ts";
+// Files are written whole or not at all, faults name the file, and one run at a time has a folder.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { fileStore, lockFolder } from "../../../src/adapters/files/store.ts";
 import { inputKinds } from "../../../src/core/input-kind.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "trtgate-store-"));
 const files = fileStore();
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it("fileStore writes and reads text and bytes", async () => {
+	const folder = temporaryFolder();
 	const path = join(folder, "a.txt");
 	await files.writeText(path, "zwölf\n");
 	await files.writeText(path, "once more\n");
@@ -21,7 +22,7 @@ it("fileStore writes and reads text and bytes", async () => {
 });
 
 it("fileStore shows a reader the old file or the new one, never half of either", async () => {
-	const path = join(folder, "turn.txt");
+	const path = join(temporaryFolder(), "turn.txt");
 	const [old, fresh] = ["a".repeat(300_000), "b".repeat(300_000)];
 	await files.writeText(path, old);
 	const writing = (async () => {
@@ -35,6 +36,7 @@ it("fileStore shows a reader the old file or the new one, never half of either",
 });
 
 it("fileStore hashes and sizes files, and reports missing ones", async () => {
+	const folder = temporaryFolder();
 	const path = join(folder, "abc");
 	await files.writeText(path, "abc");
 	// FIPS 180-2, B.1.
@@ -50,17 +52,82 @@ it("fileStore hashes and sizes files, and reports missing ones", async () => {
 });
 
 it.each([
-	["a file is where a folder is needed", () => join(folder, "abc", "x.json"), "output-unwritable"],
-	["a folder stands where the file should", () => join(folder, "taken"), "output-unwritable"],
-	["the folder is not there", () => join(folder, "absent", "x.json"), "output-unwritable"],
-	["the kernel forbids it", () => "/proc/trtgate/x.json", "output-unwritable"],
-])("fileStore fails when %s, and leaves nothing behind", async (_what, pathOf, code) => {
-	mkdirSync(join(folder, "taken", "inside"), { recursive: true });
-	const before = readdirSync(folder).sort();
-	const path = pathOf();
+	["a file is where a folder is needed", "abc/x.json"],
+	["a folder stands where the file should", "taken"],
+	["the folder is not there", "absent/x.json"],
+	["the kernel forbids it", "/proc/trtgate/x.json"],
+])("fileStore fails when %s, and leaves nothing behind", async (_what, name) => {
+	const folder = writeProject(temporaryFolder(), { abc: "", "taken/inside": "" });
+	const before = readdirSync(folder);
+	const path = resolve(folder, name);
 	await expect(files.writeText(path, "x")).rejects.toMatchObject({
-		code,
+		code: "output-unwritable",
 		message: expect.stringContaining(path),
 	});
-	expect(readdirSync(folder).sort()).toEqual(before);
+	expect(readdirSync(folder)).toEqual(before);
+});
+
+const locked = (text: string): string => writeProject(temporaryFolder(), { ".trtgate.lock": text });
+
+/** A lock of a process that has ended. */
+const deadOwner = (over: object = {}): string => {
+	const { pid } = spawnSync(process.execPath, ["-e", "0"]);
+	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });
+};
+
+it("lockFolder makes the folder, holds it, and releases it", async () => {
+	const deep = join(temporaryFolder(), "not", "yet");
+	const lock = await lockFolder(deep);
+	expect(readdirSync(deep)).toEqual([".trtgate.lock"]);
+	await lock.release();
+	await lock.release();
+	expect(readdirSync(deep)).toEqual([]);
+});
+
+it("lockFolder names the owner to the second run", async () => {
+	const folder = temporaryFolder();
+	const lock = await lockFolder(folder);
+	await expect(lockFolder(folder)).rejects.toMatchObject({
+		code: "output-busy",
+		message: expect.stringContaining(`process ${process.pid} on ${hostname()}, since 2`),
+		fix: expect.stringContaining(join(folder, ".trtgate.lock")),
+	});
+	await lock.release();
+	await (await lockFolder(folder)).release();
+});
+
+it("lockFolder passes the lock of a dead owner to one waiter at a time", async () => {
+	const folder = locked(deadOwner());
+	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
+	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+	expect(JSON.parse(readFileSync(join(folder, ".trtgate.lock"), "utf8")).pid).toBe(process.pid);
+});
+
+it("lockFolder is not fooled by a new process with the number of a dead owner", async () => {
+	const folder = locked(deadOwner({ pid: process.pid }));
+	await (await lockFolder(folder)).release();
+	expect(existsSync(join(folder, ".trtgate.lock"))).toBe(false);
+});
+
+it("lockFolder trusts an owner on another machine", async () => {
+	const folder = locked(deadOwner({ host: "elsewhere", born: "" }));
+	await expect(lockFolder(folder)).rejects.toMatchObject({
+		code: "output-busy",
+		message: expect.stringContaining("on elsewhere"),
+	});
+});
+
+it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
+	"lockFolder takes over a lock that says %j",
+	async (text) => {
+		const folder = locked(text);
+		await (await lockFolder(folder)).release();
+	},
+);
+
+it("lockFolder reports a folder that cannot be written", async () => {
+	await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
+	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({
+		code: "output-unwritable",
+	});
 });

@@ -14,11 +14,8 @@ const { pictures }: { pictures: Oracle } = JSON.parse(
 
 it.each(pictures.tensors)("preprocessImage makes $shape by $how", ({ how, shape, values }) => {
 	const pixels = { width: 5, height: 3, rgb: Uint8Array.from(pictures.pixels) };
-	const { data } = preprocessImage(
-		pixels,
-		{ path: "a.png", sha256: "", dtype: "float32", shape, preprocess: how },
-		"a.png",
-	);
+	const file = { path: "a.png", sha256: "", dtype: "float32" as const, shape, preprocess: how };
+	const { data } = preprocessImage(pixels, file);
 	const got = new Float32Array(data.slice().buffer);
 	expect(got).toHaveLength(values.length);
 	for (const [at, value] of values.entries()) expect(got[at]).toBeCloseTo(value, 4);

@@ -1,5 +1,5 @@
 // Reports of `golden inspect` about limits, groups of boxes, inputs, and defects.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { renderInspection } from "../../../src/golden/app/inspect.ts";
 import type { Inspection } from "../../../src/golden/stages/inspect.ts";
 
@@ -71,18 +71,13 @@ const inspection: Inspection = {
 	findings: [],
 };
 
-describe("renderInspection", () => {
-	const text = renderInspection(inspection);
-	it.each([
-		["how inputs were made", "inputs: image image, SplitMix64; mask given (seed 3)"],
-		[
-			"limits just below one with the digits that count",
-			"  cosine (warns): cosine similarity: fp32 ≥ 0.99999",
-		],
-		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
-		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
-		["what it notices", "notices 8 of 8 defects that move an output beyond rounding at fp32."],
-	])("renderInspection tells %s", (_, words) => {
-		expect(text).toContain(words);
-	});
+const text = renderInspection(inspection);
+it.each([
+	["how inputs were made", "inputs: image image, SplitMix64; mask given (seed 3)"],
+	["limits just below one with the digits that count", "  cosine (warns): cosine similarity: fp32 ≥ 0.99999"],
+	["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
+	["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
+	["what it notices", "notices 8 of 8 defects that move an output beyond rounding at fp32."],
+])("renderInspection tells %s", (_, words) => {
+	expect(text).toContain(words);
 });

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
-import { ConfigError } from "../../../src/core/errors.ts";
+import type { ConfigError } from "../../../src/core/errors.ts";
 import { changedFiles, openCheckout } from "../../../src/golden/app/propose-goldens.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
@@ -17,18 +17,14 @@ function manifest(
 ): GoldenManifest {
 	const cases = paths.map((path, index) => ({ id: `${index}`, inputs: {}, outputs: { y: tensor(path) } }));
 	return {
-		...{
-			schemaVersion: 1,
-			goldenId,
-			reason: "Why.",
-			author: "Ann",
-			model: { path: "m.onnx", sha256: "b".repeat(64) },
-		},
-		...{
-			producer: { backend: "onnxruntime-wasm", version: "1", precision: "fp32" },
-			outputs: { y: {} },
-			cases,
-		},
+		schemaVersion: 1,
+		goldenId,
+		reason: "Why.",
+		author: "Ann",
+		model: { path: "m.onnx", sha256: "b".repeat(64) },
+		producer: { backend: "onnxruntime-wasm", version: "1", precision: "fp32" },
+		outputs: { y: {} },
+		cases,
 		...more,
 	} as GoldenManifest;
 }
@@ -61,16 +57,12 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	};
 }
 
-/** Message of the refusal. */
-async function refusal(run: Promise<unknown>): Promise<string> {
-	const error = await run.then(
-		() => null,
-		(thrown: unknown) => thrown,
+/** Message and fix of the refusal. */
+const refusal = (run: Promise<unknown>): Promise<string> =>
+	run.then(
+		() => expect.fail("not refused"),
+		({ code, message, fix }: ConfigError) => `${code}: ${message} → ${fix}`,
 	);
-	if (!(error instanceof ConfigError)) throw new Error(`not refused: ${String(error)}`);
-	expect(error.code).toBe("proposal-refused");
-	return `${error.message} → ${error.fix}`;
-}
 
 it("the files of a proposal lie where git has them, under the hashes that git gives them, and old tensors go", async () => {
 	const { top, home, checkout } = openRepository();
@@ -109,7 +101,7 @@ it.each<[string, Partial<GoldenManifest>, boolean]>([
 it("the files of a proposal of Git LFS or another filter are refused, unless the golden is taken out of it", async () => {
 	const lfs = openRepository({ ".gitattributes": "*.npy filter=lfs diff=lfs merge=lfs -text\n" });
 	expect(await refusal(changedFiles([net], lfs.home, await lfs.checkout()))).toMatch(
-		/^engines\/golden\/net\/r2\/0\.npy belongs to Git LFS.* → .*`engines\/golden\/net\/r2\/\*\* !filter`/,
+		/^proposal-refused: engines\/golden\/net\/r2\/0\.npy belongs to Git LFS.* → .*`engines\/golden\/net\/r2\/\*\* !filter`/,
 	);
 	const other = openRepository({ ".gitattributes": "*.json filter=seal\n" });
 	expect(await refusal(changedFiles([net], other.home, await other.checkout()))).toMatch(
@@ -130,11 +122,11 @@ it("the files of a proposal in a folder that is a link, the top, or elsewhere ar
 			await refusal(changedFiles([{ ...net, path: `${folder}/golden.json` }], home, await checkout())),
 		).toMatch(/is a link, or no folder inside/);
 	expect(await refusal(changedFiles([{ ...net, path: "golden.json" }], top, await checkout()))).toMatch(
-		/^\. is a link, or no folder/,
+		/^proposal-refused: \. is a link, or no folder/,
 	);
 	expect(
 		await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout())),
-	).toMatch(/^net is a link, or no folder/);
+	).toMatch(/^proposal-refused: net is a link, or no folder/);
 });
 
 it("a checkout that is none, or has no commit, is refused", async () => {

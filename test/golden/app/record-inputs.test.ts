@@ -1,7 +1,7 @@
 // The inputs that `golden record` finds in files or generates: text, pictures, tensors and test data sets.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
@@ -10,6 +10,7 @@ import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import type { Processes } from "../../../src/adapters/process/processes.ts";
 import { progressFor } from "../../../src/app/terminal.ts";
+import type { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { withGoldenPorts } from "../../../src/golden/app/compose.ts";
@@ -17,11 +18,12 @@ import { findRecordInputs, previousCases, type RecordInputs } from "../../../src
 import { parseRecordOptions } from "../../../src/golden/app/record-options.ts";
 import { describeWorth } from "../../../src/golden/core/record/generators/defaults.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
+import { elementCount } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts";
@@ -29,15 +31,8 @@ import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts
 const [float, int64] = [1, 7];
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
-/** A folder with the model net.onnx and other files. */
-function workspace(bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>>): string {
-	const cwd = temporaryFolder();
-	for (const [name, content] of Object.entries({ "net.onnx": bytes, ...files })) {
-		mkdirSync(dirname(join(cwd, name)), { recursive: true });
-		writeFileSync(join(cwd, name), content);
-	}
-	return cwd;
-}
+const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}): string =>
+	writeProject(temporaryFolder(), { "net.onnx": bytes, ...files });
 
 /** ONNX Runtime from the sources, where no bundle is built. */
 const referenceOf = (processes: Processes) =>
@@ -68,19 +63,23 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 
 /** The error, as one text of what is wrong and how to fix it. */
 async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
-	const error = await inputsOf(cwd, ...argv).then(
+	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
-		(thrown: unknown) => thrown as { message: string; code: string; fix?: string },
+		({ message, code, fix }: ConfigError) => `${message} [${code}] ${fix}`,
 	);
-	const { message, code, fix } = error;
-	return `${message} [${code}] ${fix}`;
 }
 
-function valuesOf(one: Tensor | undefined): number[] {
-	if (one === undefined) return [];
-	const elements = one.shape.reduce((product, size) => product * size, 1);
-	return [...float64Reader(one)(0, elements)];
-}
+const valuesOf = (one: Tensor | undefined): number[] =>
+	one === undefined ? [] : [...float64Reader(one)(0, elementCount(one.shape))];
+
+/** A sine as a .npy file. */
+const signal = (shape: number[], scale = 1): Uint8Array =>
+	encodeNpy(
+		float32(
+			Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * scale)),
+			shape,
+		),
+	);
 
 /** A signal, a state and a sampling rate, which chooses between two weights. */
 const detector = model({
@@ -97,138 +96,114 @@ const detector = model({
 });
 
 it("a signal comes with a state of zeros and the rate that the model compares with", async () => {
-	const signal = encodeNpy(
-		float32(
-			Array.from({ length: 32 }, (_, at) => Math.sin(at)),
-			[1, 32],
-		),
-	);
-	const found = await inputsOf(workspace(detector, { "in/a.npy": signal }), "--inputs", "in");
+	const found = await inputsOf(workspace(detector, { "in/a.npy": signal([1, 32]) }), "--inputs", "in");
 	expect(found.worth).toBe("Inputs: 1 real case; state zeros, sr const:16000.");
 	expect(valuesOf(found.cases[0]?.inputs["sr"])).toEqual([16_000]);
 	expect(valuesOf(found.cases[0]?.inputs["state"])).toEqual([0, 0, 0, 0]);
 });
 
-describe("text", () => {
-	const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
-	const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
+const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
+const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
 
-	it("text goes through the tokenizer.json beside the model, with a note", async () => {
-		const found = await inputsOf(
-			workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }),
-			"--inputs",
-			"in/s.txt",
-		);
-		expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
-		expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
-			[1, 5],
-			[1, 12],
-			[1, 5],
-		]);
-	});
-
-	it.each([
-		[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
-		[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
-		[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],
-		[[], "expected an object"],
-	])("text is refused with preprocessing %j", async (wrong, words) => {
-		const cwd = workspace(encoder, { "s.txt": "a", "how.json": JSON.stringify(wrong) });
-		expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
-	});
-
-	it.each<[string, Record<string, string | Uint8Array>, string]>([
-		["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
-		[
-			"a tokenizer of another kind",
-			{ "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' },
-			"[tokenizer-invalid]",
-		],
-		[
-			"bytes that are no UTF-8",
-			{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
-			"got other bytes in line 2",
-		],
-		[
-			"a line too long",
-			{ "in/s.txt": "a".repeat(20_001), "tokenizer.json": tokenizer },
-			"expected at most 20000 characters in a line, got 20001 in line 1",
-		],
-		["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
-	])("text is refused with %s", async (_, files, words) => {
-		expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
-	});
+it("text goes through the tokenizer.json beside the model, with a note", async () => {
+	const cwd = workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer });
+	const found = await inputsOf(cwd, "--inputs", "in/s.txt");
+	expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
+	expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
+		[1, 5],
+		[1, 12],
+		[1, 5],
+	]);
 });
 
-describe("pictures", () => {
-	it("pictures of one height keep their proportions, each in a case of its own width", async () => {
-		const reader = model({
-			nodes: [
-				node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
-				node({
-					op: "ReduceMean",
-					inputs: ["c"],
-					outputs: ["y"],
-					attributes: [attribute.integers("axes", [2, 3]), attribute.integer("keepdims", 0)],
-				}),
-			],
-			inputs: [value("x", [null, 3, "?", null])],
-			outputs: [value("y", [null, 4])],
-			initializers: [weight("w", 4, 3, 3, 3)],
-		});
-		const drawn = (width: number): Buffer => {
-			const png = new PNG({ width, height: 16 });
-			for (let at = 0; at < width * 16; at += 1)
-				png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
-			return PNG.sync.write(png);
-		};
-		const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
-		const cwd = workspace(reader, {
-			"in/a.png": drawn(40),
-			"in/b.png": drawn(64),
-			"how.json": JSON.stringify(how),
-		});
-		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
-		expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
-		expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
-			[1, 3, 8, 20],
-			[1, 3, 8, 32],
-		]);
-	});
+it.each([
+	[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
+	[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
+	[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],
+	[[], "expected an object"],
+])("text is refused with preprocessing %j", async (wrong, words) => {
+	const cwd = workspace(encoder, { "s.txt": "a", "how.json": JSON.stringify(wrong) });
+	expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
 });
 
-describe("test data sets beside an ONNX model", () => {
-	/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
-	const protoOf = (set: number): Uint8Array => {
-		const values = Float32Array.from(
-			{ length: 48 * 48 },
-			(_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3),
-		);
-		const bytes = new Uint8Array(values.buffer);
-		const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
-		return Uint8Array.from([...head, ...bytes]);
+const magic = '{"model":{"type":"Magic"}}';
+it.each<[string, string | Uint8Array, string | null, string]>([
+	["no tokenizer", "fox", null, "There is no tokenizer for text among --inputs"],
+	["a tokenizer of another kind", "fox", magic, "[tokenizer-invalid]"],
+	["other bytes", Buffer.from("fox\nd\xe9j\xe0", "latin1"), tokenizer, "got other bytes in line 2"],
+	[
+		"a line too long",
+		"a".repeat(20_001),
+		tokenizer,
+		"at most 20000 characters in a line, got 20001 in line 1",
+	],
+	["no lines", " \n\n", tokenizer, "got 0"],
+])("text is refused with %s", async (_, text, definition, words) => {
+	const files = { "s.txt": text, ...(definition === null ? {} : { "tokenizer.json": definition }) };
+	expect(await refusalOf(workspace(encoder, files), "--inputs", "s.txt")).toContain(words);
+});
+
+it("pictures of one height keep their proportions, each in a case of its own width", async () => {
+	const reader = model({
+		nodes: [
+			node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
+			node({
+				op: "ReduceMean",
+				inputs: ["c"],
+				outputs: ["y"],
+				attributes: [attribute.integers("axes", [2, 3]), attribute.integer("keepdims", 0)],
+			}),
+		],
+		inputs: [value("x", [null, 3, "?", null])],
+		outputs: [value("y", [null, 4])],
+		initializers: [weight("w", 4, 3, 3, 3)],
+	});
+	const drawn = (width: number): Buffer => {
+		const png = new PNG({ width, height: 16 });
+		for (let at = 0; at < width * 16; at += 1)
+			png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
+		return PNG.sync.write(png);
 	};
-
-	it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
-		const sets = Object.fromEntries(
-			[0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]),
-		);
-		const cwd = workspace(classifier, sets);
-		const found = await inputsOf(cwd, "--inputs", "sets");
-		expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
-			["test_data_set_0", [1, 1, 48, 48]],
-			["test_data_set_1", [1, 1, 48, 48]],
-		]);
-		const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
-		expect(refusal).toContain(
-			'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
-		);
-		expect(refusal).toContain("or give inputs of this size.");
+	const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
+	const cwd = workspace(reader, {
+		"in/a.png": drawn(40),
+		"in/b.png": drawn(64),
+		"how.json": JSON.stringify(how),
 	});
+	const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
+	expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
+	expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
+		[1, 3, 8, 20],
+		[1, 3, 8, 32],
+	]);
+});
+
+/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
+const protoOf = (set: number): Uint8Array => {
+	const bytes = new Uint8Array(Float32Array.from({ length: 48 * 48 }, (_, at) => Math.sin(at + set)).buffer);
+	const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
+	return Uint8Array.from([...head, ...bytes]);
+};
+
+it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
+	const sets = Object.fromEntries(
+		[0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]),
+	);
+	const cwd = workspace(classifier, sets);
+	const found = await inputsOf(cwd, "--inputs", "sets");
+	expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
+		["test_data_set_0", [1, 1, 48, 48]],
+		["test_data_set_1", [1, 1, 48, 48]],
+	]);
+	const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
+	expect(refusal).toContain(
+		'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
+	);
+	expect(refusal).toContain("or give inputs of this size.");
 });
 
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
-	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
+	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"])));
 	expect(found.notes.join("\n")).toMatch(
 		/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i,
 	);
@@ -237,7 +212,7 @@ it("sizes that were not given are tried out on the model, each axis without a na
 });
 
 it("sizes that were not given follow what the weights ask for, which needs no run to find out", async () => {
-	const found = await inputsOf(workspace(digitReader(), {}));
+	const found = await inputsOf(workspace(digitReader()));
 	expect(found).toMatchObject({
 		dims: { batch: 1, height: 28, width: 28 },
 		sizes: expect.stringContaining("28"),
@@ -245,17 +220,12 @@ it("sizes that were not given follow what the weights ask for, which needs no ru
 });
 
 it("sizes that were not given come from real inputs if there are any", async () => {
-	const pixels = (scale: number): Uint8Array =>
-		encodeNpy(
-			float32(
-				Array.from({ length: 3 * 16 * 40 }, (_, at) => Math.sin(at * scale)),
-				[1, 3, 16, 40],
-			),
-		);
-	const cwd = workspace(lineReader([null, 3, "?", "?"]), { "one.npy": pixels(1), "two.npy": pixels(2) });
+	const shape = [1, 3, 16, 40];
+	const files = { "one.npy": signal(shape), "two.npy": signal(shape, 2) };
+	const cwd = workspace(lineReader([null, 3, "?", "?"]), files);
 	const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
 	expect(found.notes).toEqual([]);
-	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
+	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual(shape);
 });
 
 describe("inputs whose values nothing in the model says", () => {
@@ -274,7 +244,7 @@ describe("inputs whose values nothing in the model says", () => {
 	});
 
 	it("are refused by name, all at once, with the options to give", async () => {
-		const refusal = await refusalOf(workspace(counter, {}));
+		const refusal = await refusalOf(workspace(counter));
 		expect(refusal).toMatch(
 			/these inputs take: "steps" \(one int64\), "codes" \(int64 \[1, 8\]\)\. .*\[usage\]/,
 		);
@@ -282,13 +252,8 @@ describe("inputs whose values nothing in the model says", () => {
 	});
 
 	it("are generated as the options say", async () => {
-		const found = await inputsOf(
-			workspace(counter, {}),
-			"--generator",
-			"steps=const:3",
-			"--generator",
-			"codes=tokens:0..99",
-		);
+		const given = ["--generator=steps=const:3", "--generator=codes=tokens:0..99"];
+		const found = await inputsOf(workspace(counter), ...given);
 		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
 	});
 });

@@ -1,69 +1,37 @@
 // Which verdicts are kept for later runs.
 import { expect, it } from "vitest";
 import { keepVerdicts, recallVerdicts } from "../../../src/golden/stages/kept-verdicts.ts";
-import { type Verified, verify } from "../../../src/golden/stages/verify.ts";
-import type { InferJob, InferResult } from "../../../src/ports/backend.ts";
-import type { Files, KeptVerdicts } from "../../../src/ports/world.ts";
-import { silent } from "../../support/fakes.ts";
+import { verify } from "../../../src/golden/stages/verify.ts";
+import type { KeptVerdicts } from "../../../src/ports/world.ts";
 import {
-	allFiles,
-	countingReader,
+	type Answer,
+	collect,
+	crash,
 	echo,
-	inferBackend,
-	streamedEngine,
+	streamedRun,
 	streamedSet,
+	withoutFirst,
 } from "../../support/golden-stream.ts";
-import { modelSha256 } from "../../support/golden-tensors.ts";
 
-const crash: InferResult = {
-	state: "failed",
-	failure: { code: "tool-crashed", message: "it died" },
-	wallMs: 1,
-};
-const withoutFirst = (job: InferJob): InferResult => {
-	const all = echo(job);
-	return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
-};
 const facts = {
 	version: "1",
 	backend: { kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "GPU" },
 	environment: { driver: "580" },
 } as const;
+const only =
+	(arm: string, answer: Answer): Answer =>
+	(job, nth) =>
+		job.engine.arm === arm ? answer(job, nth) : echo(job);
 
-it.each<[string, number, (job: InferJob) => InferResult]>([
+it.each<[string, number, Answer]>([
 	["keeps what both sides answered", 1, echo],
-	[
-		"keeps nothing where the base failed, whose error the verdicts lack",
-		0,
-		(job) => (job.engine.arm === "base" ? crash : echo(job)),
-	],
-	[
-		"keeps nothing where the base lacks an answer",
-		0,
-		(job) => (job.engine.arm === "base" ? withoutFirst(job) : echo(job)),
-	],
-	["keeps nothing where the head failed", 0, (job) => (job.engine.arm === "head" ? crash : echo(job))],
-	[
-		"keeps nothing where the head lacks an answer",
-		0,
-		(job) => (job.engine.arm === "head" ? withoutFirst(job) : echo(job)),
-	],
+	["keeps nothing where the base failed, whose error the verdicts lack", 0, only("base", () => crash)],
+	["keeps nothing where the base lacks an answer", 0, only("base", withoutFirst)],
+	["keeps nothing where the head failed", 0, only("head", () => crash)],
+	["keeps nothing where the head lacks an answer", 0, only("head", withoutFirst)],
 ])("%s", async (_, engines, answer) => {
-	const head = streamedEngine("head");
-	const input = {
-		engines: [streamedEngine("base"), head],
-		goldens: new Map([[head.spec.id, streamedSet(3)]]),
-		modelSha256: new Map([["net", modelSha256]]),
-		...{ outFolder: "/out", threads: 1, timeoutMs: 1000 },
-	};
-	const verified: Verified[] = [];
-	const ports = {
-		backend: inferBackend(answer) as never,
-		files: allFiles as Files,
-		tensors: countingReader(),
-		progress: silent,
-	};
-	for await (const one of verify(input, ports)) verified.push(one);
+	const { input, ports } = streamedRun(answer, streamedSet(3));
+	const verified = await collect(verify(input, ports));
 	const entries = new Map<string, NonNullable<Awaited<ReturnType<KeptVerdicts["recall"]>>>>();
 	const kept: KeptVerdicts = {
 		recall: async (key) => entries.get(key) ?? null,

@@ -5,23 +5,20 @@ import { loadConfig } from "../../../src/core/config/parse.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { type Probed, probe } from "../../../src/golden/stages/probe.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../../src/ports/backend.ts";
-import type { Files } from "../../../src/ports/world.ts";
-import { silent } from "../../support/fakes.ts";
 import {
-	allFiles,
-	countingReader,
+	type Answer,
+	collect,
+	crash,
 	echo,
-	inferBackend,
 	streamedEngine,
+	streamedRun,
 	streamedSet,
 } from "../../support/golden-stream.ts";
 
 function engine(arm: Arm, probes: string): BuiltEngine {
 	const loaded = loadConfig(
 		`version: 1\nmodels: { net: { onnx: n.onnx, dims: { batch: { min: 1, opt: 4, max: 6 } }, probes: ${probes} } }`,
-		{
-			path: "trtgate.yml",
-		},
+		{ path: "trtgate.yml" },
 	);
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	const plain = streamedEngine(arm);
@@ -33,33 +30,17 @@ function engine(arm: Arm, probes: string): BuiltEngine {
 }
 
 interface Asked {
-	answer: (job: InferJob, nth: number) => InferResult;
+	answer: Answer;
 	probes?: string;
 	arms?: readonly Arm[];
 	isScheduled?: boolean;
 }
 
 async function probeAll({ answer, probes = "on", arms = ["base", "head"], isScheduled = false }: Asked) {
+	const { input, ports, jobs } = streamedRun(answer, streamedSet(3));
 	const engines = arms.map((arm) => engine(arm, probes));
-	const backend = inferBackend(answer);
-	const reader = countingReader();
-	const input = {
-		engines,
-		goldens: new Map([[engines[0]!.spec.id, streamedSet(3)]]),
-		outFolder: "/out",
-		threads: 1,
-		timeoutMs: 1000,
-		isScheduled,
-	};
-	const probed: Probed[] = [];
-	for await (const one of probe(input, {
-		backend: backend as never,
-		files: allFiles as Files,
-		tensors: reader,
-		progress: silent,
-	}))
-		probed.push(one);
-	return { probed, asked: backend.jobs.map(({ arm }) => arm), jobs: backend.jobs };
+	const probed = await collect(probe({ ...input, engines, isScheduled }, ports));
+	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
 
 /** An engine that adds the first row of the batch to every other. */
@@ -92,11 +73,6 @@ it("probes the base if the head does not agree with itself, and reports what is 
 	expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
 });
 
-const crash: InferResult = {
-	state: "failed",
-	failure: { code: "tool-crashed", message: "it died" },
-	wallMs: 1,
-};
 it("probe reports a machine that failed, and goes on without a base that did", async () => {
 	const { probed } = await probeAll({ answer: () => crash });
 	expect(probed).toMatchObject([

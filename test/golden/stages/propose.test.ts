@@ -1,6 +1,7 @@
-// Proposing to a repository in memory: what is committed, and what others do meanwhile.
-import { describe, expect, it } from "vitest";
-import { propose, writeFiles } from "../../../src/golden/stages/propose.ts";
+// Proposing to a repository in memory, on top of our newest commit, and never where it would undo what others commit.
+import { expect, it } from "vitest";
+import { PlatformError } from "../../../src/core/errors.ts";
+import { done, type Proposal, propose, writeFiles } from "../../../src/golden/stages/propose.ts";
 import type { Repository } from "../../../src/ports/code-host.ts";
 import {
 	branch,
@@ -8,9 +9,37 @@ import {
 	openPlace,
 	type ProposalPlace,
 	proposalOn,
-	proposed,
 	proposedFile,
+	trailer,
 } from "../../support/proposals.ts";
+
+type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
+
+/** Another person commits to a branch. */
+function commitTo({ repository }: ProposalPlace, name: string, given: Given): string {
+	const made = repository.commit(given);
+	repository.branches.set(name, made);
+	return made;
+}
+
+/** Proposes from main's second commit; then another actor intervenes. */
+async function proposedBefore(
+	act: (place: ProposalPlace, ours: string) => unknown,
+): Promise<ProposalPlace & { ours: string }> {
+	const place = openPlace();
+	const { commit: ours } = await propose(proposalOn(place.main[1]), place.repository);
+	act(place, ours);
+	return { ...place, ours };
+}
+
+/** The pull request is merged into main, whose third commit was never there; by what GitHub's button says. */
+function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): void {
+	const parents = how === "squash" ? [place.main[1]] : [place.main[1], ours];
+	commitTo(place, "main", { parents, treeOf: ours });
+	place.repository.pulls.splice(0);
+}
+
+const headOf = ({ repository }: ProposalPlace, name = branch): string => repository.branches.get(name) ?? "";
 
 type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
 
@@ -26,7 +55,7 @@ function interrupted(repository: Repository, name: keyof Repository, act: () => 
 
 it("a first proposal is one commit on the checked out one, which adds and removes files, and a pull request", async () => {
 	const { repository, main } = openPlace();
-	const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
+	const { commit, isNew, pull, pullIs } = await propose(proposalOn(main[1], { draft: true }), repository);
 	expect([isNew, pullIs]).toEqual([true, "opened"]);
 	expect(repository.branches.get(branch)).toBe(commit);
 	expect(repository.parents(commit)).toEqual([main[1]]);
@@ -39,49 +68,44 @@ it("a first proposal is one commit on the checked out one, which adds and remove
 
 it("a second proposal of the same changes nothing that anybody sees", async () => {
 	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
+	const first = await propose(proposalOn(main[2]), repository);
 	repository.writes.splice(0);
-	const second = await proposed(proposalOn(main[2]), repository);
+	const second = await propose(proposalOn(main[2]), repository);
 	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
 	expect(repository.writes).toEqual(["tree"]);
 });
 
-describe("meanwhile", () => {
-	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
+it("meanwhile another run makes the branch: it stays, and the next run builds on it", async () => {
+	const place = openPlace();
+	const rival = () => propose(proposalOn(place.main[2], { says: "rival" }), place.repository);
+	const busy = interrupted(place.repository, "createBranch", rival);
+	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
+	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
+	const { commit, pullIs } = await propose(proposalOn(place.main[2]), place.repository);
+	expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
+	const [parent = ""] = place.repository.parents(commit);
+	expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
+});
 
-	it("another run makes the branch: it stays, and the next run builds on it", async () => {
-		const place = openPlace();
-		const rival = () => proposed(proposalOn(place.main[2], { says: "rival" }), place.repository);
-		const busy = interrupted(place.repository, "createBranch", rival);
-		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
-		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), place.repository);
-		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
-		const [parent = ""] = place.repository.parents(commit);
-		expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
-	});
-
-	it("a person commits to the branch: their commit stays", async () => {
-		const place = openPlace();
-		await proposed(proposalOn(place.main[2], { says: "first" }), place.repository);
-		const person = () =>
-			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
-		const busy = interrupted(place.repository, "advanceBranch", person);
-		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-		expect(await propose(proposalOn(place.main[2]), place.repository)).toMatchObject({
-			state: "refused",
-			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
-		});
-	});
+it("meanwhile a person commits to the branch: their commit stays", async () => {
+	const place = openPlace();
+	await propose(proposalOn(place.main[2], { says: "first" }), place.repository);
+	const person = () =>
+		place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+	const busy = interrupted(place.repository, "advanceBranch", person);
+	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
+	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+	await expect(propose(proposalOn(place.main[2]), place.repository)).rejects.toThrow(
+		/which trtgate did not make; nothing was written over it/,
+	);
 });
 
 it("propose does not change a person's pull request or text", async () => {
 	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
+	const first = await propose(proposalOn(main[2]), repository);
 	for (const pull of repository.pulls)
 		Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
-	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
+	const second = await propose(proposalOn(main[2], { says: "newer" }), repository);
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
 });
@@ -96,10 +120,7 @@ it.each(["openPulls", "createPull"] as const)(
 			asked += 1;
 			return { state: "failed", fault } as const;
 		};
-		expect(await propose(proposalOn(main[2]), { ...repository, [name]: call })).toEqual({
-			state: "failed",
-			fault,
-		});
+		await expect(propose(proposalOn(main[2]), { ...repository, [name]: call })).rejects.toMatchObject(fault);
 		expect(asked).toBe(1);
 	},
 );
@@ -112,9 +133,9 @@ it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to proc
 		const { repository, main } = openPlace();
 		const storeFile = async () =>
 			({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
-		expect(await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).toMatchObject({
-			state: "failed",
-			fault: { message: `${golden} (6 bytes): ${message}`, fix: expect.stringMatching(/Git LFS/) },
+		await expect(writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).rejects.toMatchObject({
+			message: `${golden} (6 bytes): ${message}`,
+			fix: expect.stringMatching(/Git LFS/),
 		});
 	},
 );
@@ -135,10 +156,87 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 			main[0],
 			counting,
 		);
-	const tree = (await repository.snapshotOf(main[1])) as object;
+	const { snapshot: tree } = done(await repository.snapshotOf(main[1]));
 	expect(await write("of old", false)).toEqual(tree);
 	expect(reads).toBe(0);
 	expect(await write("of another", true)).toEqual(tree);
 	expect(await write("of another", false)).not.toEqual(tree);
 	expect(reads).toBe(2);
+});
+
+it("a branch of ours whose base moved on merges the base", async () => {
+	const place = await proposedBefore(() => {});
+	const { commit } = await propose(proposalOn(place.main[2], { says: "newer" }), place.repository);
+	expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
+	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
+});
+
+it("a branch of ours that was merged starts from the base", async () => {
+	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
+	const main = headOf(place, "main");
+	const { commit } = await propose(proposalOn(main, { says: "newer" }), place.repository);
+	expect(place.repository.parents(commit)).toEqual([main]);
+});
+
+it("a branch of ours that is made from a newer commit of the base is not changed", async () => {
+	const place = openPlace();
+	const { commit } = await propose(proposalOn(place.main[2]), place.repository);
+	await expect(propose(proposalOn(place.main[1], { says: "older" }), place.repository)).rejects.toThrow(
+		/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/,
+	);
+	expect(headOf(place)).toBe(commit);
+});
+
+const refuses = (proposal: Proposal, { repository }: ProposalPlace, why: RegExp, fix: RegExp) =>
+	expect(propose(proposal, repository)).rejects.toMatchObject({
+		code: "proposal-refused",
+		message: expect.stringMatching(why),
+		fix: expect.stringMatching(fix),
+	});
+
+it.each<[string, (ours: string, main: ProposalPlace["main"]) => Given]>([
+	["a person's commit on the branch", (ours) => ({ parents: [ours] })],
+	["a person's merge of main into it", (ours, main) => ({ parents: [ours, main[2]], message: "Merge main" })],
+	["a commit that only speaks of ours", (ours) => ({ parents: [ours], message: `${trailer}\n\nnot ours` })],
+	["a commit of ours for another branch", (ours) => ({ parents: [ours], message: `${trailer}-2` })],
+	["a branch that is another's", (_, main) => ({ parents: [main[0]], message: "theirs" })],
+])("a proposal is refused, with nothing written, for %s", async (_, given) => {
+	const place = await proposedBefore((at, ours) => commitTo(at, branch, given(ours, at.main)));
+	const head = headOf(place);
+	place.repository.writes.splice(0);
+	await refuses(
+		proposalOn(place.main[2], { says: "newer" }),
+		place,
+		/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
+		/delete the branch, or give another `branch`/,
+	);
+	expect([headOf(place), place.repository.writes]).toEqual([head, []]);
+});
+
+it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {
+	const place = openPlace();
+	const feature = commitTo(place, "feature", { parents: [place.main[2]] });
+	await refuses(
+		proposalOn(feature),
+		place,
+		/is at commit [0-9a-f]{7}, which is not on main/,
+		/^Run on the base branch, or give the branch that is checked out as `base`/,
+	);
+	expect(await propose(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
+		pullIs: "opened",
+	});
+});
+
+it.each([
+	[
+		"a commit that GitHub does not know",
+		{ commit: "1".repeat(40) },
+		/GitHub does not know commit 1111111, or has no branch main/,
+	],
+	["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
+	["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
+])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {
+	const place = openPlace();
+	await refuses(proposalOn(place.main[2], more), place, why, /\w/);
+	expect(place.repository.writes).toEqual([]);
 });

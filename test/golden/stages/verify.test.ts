@@ -1,71 +1,61 @@
 // Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
-import type { ComparatorSpec } from "../../../generated/golden.ts";
-import type { GoldenSet } from "../../../src/golden/stages/load-goldens.ts";
+import type { ComparatorSpec, GoldenManifest } from "../../../generated/golden.ts";
 import { type Verified, verify } from "../../../src/golden/stages/verify.ts";
-import type { InferJob, InferResult } from "../../../src/ports/backend.ts";
-import type { Files, Progress } from "../../../src/ports/world.ts";
+import type { BuiltEngine, InferJob, InferResult } from "../../../src/ports/backend.ts";
+import type { Progress } from "../../../src/ports/world.ts";
 import { silent } from "../../support/fakes.ts";
 import {
-	allFiles,
+	type Answer,
+	collect,
 	countingReader,
+	crash,
 	echo,
-	inferBackend,
 	streamedEngine,
+	streamedRun,
 	streamedSet,
+	withoutFirst,
 } from "../../support/golden-stream.ts";
-import { modelSha256, zeros } from "../../support/golden-tensors.ts";
+import { zeros } from "../../support/golden-tensors.ts";
 
-const failure = { code: "tool-crashed", message: "it died" } as const;
-const crash: InferResult = { state: "failed", failure, wallMs: 1 };
 const overSet: [ComparatorSpec] = [{ kind: "relative-l2", scope: "set" }];
 
 interface Asked {
 	cases: number;
-	batch: number;
-	answer?: (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
+	batch?: number;
+	answer?: Answer;
 	progress?: Progress;
 	reader?: ReturnType<typeof countingReader>;
 	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
+	/** In place of the usual one. */
+	head?: BuiltEngine;
+	ofBase?: GoldenManifest | undefined;
 }
 
-function withComparators(set: GoldenSet, comparators: Asked["comparators"]): GoldenSet {
-	return comparators === undefined
-		? set
-		: { ...set, manifest: { ...set.manifest, outputs: { y: { comparators } } } };
+async function verifyAll({ cases, batch = 2, answer = echo, progress = silent, ...more }: Asked) {
+	const { manifest, folder } = streamedSet(Math.max(1, cases));
+	const { comparators, head, ofBase, reader } = more;
+	const outputs = comparators === undefined ? manifest.outputs : { y: { comparators } };
+	const set = { manifest: { ...manifest, outputs }, folder, ...(ofBase === undefined ? {} : { ofBase }) };
+	const { input, ports, jobs } = streamedRun(answer, set, reader);
+	const [base, usual] = input.engines;
+	const engines = cases === 0 ? [] : [base!, head ?? usual!];
+	const running = verify(
+		{ ...input, engines, batch: { bytes: 2 ** 30, cases: batch } },
+		{ ...ports, progress },
+	);
+	return { verdicts: await collect(running), jobs };
 }
 
-async function verifyAll({
-	cases,
-	batch,
-	answer = echo,
-	progress = silent,
-	reader = countingReader(),
-	comparators,
-}: Asked) {
-	const built = [streamedEngine("base"), streamedEngine("head")];
-	const id = built[0]!.spec.id;
-	const engines = cases === 0 ? [] : built;
-	const backend = inferBackend(answer);
-	const input = {
-		engines,
-		goldens: new Map([[id, withComparators(streamedSet(Math.max(1, cases)), comparators)]]),
-		modelSha256: new Map([["net", modelSha256]]),
-		outFolder: "/out",
-		threads: 1,
-		timeoutMs: 1000,
-		batch: { bytes: 2 ** 30, cases: batch },
+/** Echoes, and counts the tensors that are alive at each run. */
+function watched() {
+	const reader = countingReader();
+	const alive: number[] = [];
+	const answer = async (job: InferJob): Promise<InferResult> => {
+		alive.push(await reader.alive());
+		return echo(job);
 	};
-	const verdicts: Verified[] = [];
-	for await (const verified of verify(input, {
-		backend: backend as never,
-		files: allFiles as Files,
-		tensors: reader,
-		progress,
-	})) {
-		verdicts.push(verified);
-	}
-	return { verdicts, jobs: backend.jobs, reader };
+	return { reader, alive, answer };
 }
 
 const states = (verdicts: readonly Verified[]): string[] =>
@@ -75,44 +65,19 @@ const states = (verdicts: readonly Verified[]): string[] =>
 			: verified.error.message,
 	);
 
-it("verify runs both sides batch by batch and judges every case once, in order", async () => {
+it("verify runs both sides batch by batch, each with a log, and judges every case once, in order", async () => {
 	const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
-	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual([
-		"base 3",
-		"head 3",
-		"base 3",
-		"head 3",
-		"base 1",
-		"head 1",
-	]);
+	const runs = ["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"];
+	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(runs);
+	expect(new Set(jobs.map(({ logPath }) => logPath)).size).toBe(runs.length);
 	expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
 });
 
-it("verify keeps a log of each batch", async () => {
-	const { jobs } = await verifyAll({ cases: 3, batch: 2 });
-	expect(new Set(jobs.map(({ logPath }) => logPath)).size).toBe(4);
-});
-
-it("verify reads every file once", async () => {
-	const { reader } = await verifyAll({ cases: 20, batch: 6 });
-	expect(reader.reads.length).toBe(40);
-	expect(new Set(reader.reads).size).toBe(40);
-});
-
-it("verify never holds the tensors of more than one batch", async () => {
-	const reader = countingReader();
-	const alive: number[] = [];
-	await verifyAll({
-		cases: 50,
-		batch: 10,
-		reader,
-		answer: async (job) => {
-			alive.push(await reader.alive());
-			return echo(job);
-		},
-	});
-	expect(alive.length).toBe(10);
-	expect(Math.max(...alive)).toBe(10);
+it("verify reads every file once, and never holds the tensors of more than one batch", async () => {
+	const { reader, alive, answer } = watched();
+	await verifyAll({ cases: 50, batch: 10, reader, answer });
+	expect([reader.reads.length, new Set(reader.reads).size]).toEqual([100, 100]);
+	expect([alive.length, Math.max(...alive)]).toEqual([10, 10]);
 });
 
 it("verify reports which case of all is at hand, with the side", async () => {
@@ -139,19 +104,8 @@ it.each([
 });
 
 it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {
-	const reader = countingReader();
-	const alive: number[] = [];
-	const answer = async (job: InferJob): Promise<InferResult> => {
-		alive.push(await reader.alive());
-		return echo(job);
-	};
-	const { verdicts } = await verifyAll({
-		cases: 40,
-		batch: 10,
-		reader,
-		answer,
-		comparators: overSet,
-	});
+	const { alive, ...watch } = watched();
+	const { verdicts } = await verifyAll({ cases: 40, batch: 10, ...watch, comparators: overSet });
 	expect(Math.max(...alive)).toBe(10);
 	expect(verdicts.length).toBe(41);
 	expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
@@ -161,46 +115,27 @@ it("verify judges the whole set once, after all of its batches, and holds no bat
 });
 
 it("verify runs only commands of the config, and an unknown one is not a match", async () => {
-	const { verdicts } = await verifyAll({
-		cases: 1,
-		batch: 1,
-		comparators: [{ kind: "custom", name: "mine" }],
-	});
-	expect(verdicts[0]).toMatchObject({
-		verdict: {
-			state: "mismatch",
-			checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }],
-		},
-	});
+	const { verdicts } = await verifyAll({ cases: 1, comparators: [{ kind: "custom", name: "mine" }] });
+	const check = { metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") };
+	expect(verdicts[0]).toMatchObject({ verdict: { state: "mismatch", checks: [check] } });
 });
 
 it("verify keeps the verdicts of the batches before an engine that breaks down, without one on the set", async () => {
-	const { verdicts, jobs } = await verifyAll({
-		cases: 6,
-		batch: 2,
-		comparators: overSet,
-		answer: (job, nth) => (nth === 3 ? crash : echo(job)),
-	});
+	const answer: Answer = (job, nth) => (nth === 3 ? crash : echo(job));
+	const { verdicts, jobs } = await verifyAll({ cases: 6, comparators: overSet, answer });
 	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
 	expect(jobs.length).toBe(4);
 });
 
 it("verify stops running a base that failed, and judges the head without it", async () => {
-	const { verdicts, jobs } = await verifyAll({
-		cases: 4,
-		batch: 2,
-		answer: (job) => (job.engine.arm === "base" ? crash : echo(job)),
-	});
+	const answer: Answer = (job) => (job.engine.arm === "base" ? crash : echo(job));
+	const { verdicts, jobs } = await verifyAll({ cases: 4, answer });
 	expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
 	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
 });
 
 it("verify never counts a case without an answer as a match, and gives no number over the set", async () => {
-	const answer = (job: InferJob): InferResult => {
-		const all = echo(job);
-		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
-	};
-	const { verdicts } = await verifyAll({ cases: 2, batch: 2, answer, comparators: overSet });
+	const { verdicts } = await verifyAll({ cases: 2, answer: withoutFirst, comparators: overSet });
 	expect(states(verdicts)).toEqual(["case-0 error", "case-1 match", "whole set error"]);
 });
 
@@ -211,42 +146,17 @@ it("verify lets a base that is built otherwise excuse no failure of a case that 
 		const cases = all.cases.map((one) => ({ ...one, outputs: { y: zeros("float32", [4]) } }));
 		return { ...all, cases };
 	};
-	const [base, head] = [streamedEngine("base"), streamedEngine("head")];
-	const { tensorrt } = head.spec.engine;
-	const slower = {
-		...head.spec,
-		engine: { ...head.spec.engine, tensorrt: { ...tensorrt, optimizationLevel: 0 } },
-	};
-	const otherwise = { ...head, spec: slower };
-	const set = streamedSet(2);
-	const [first, second] = set.manifest.cases;
-	const rewritten = {
-		...set.manifest,
-		cases: [first, { ...second!, inputs: {} }] as typeof set.manifest.cases,
-	};
-	const stateOf = async (engine: typeof head, ofBase: GoldenSet["ofBase"]) => {
-		const backend = inferBackend(wrong);
-		const goldens = new Map([[head.spec.id, { ...set, ...(ofBase === undefined ? {} : { ofBase }) }]]);
-		const input = {
-			engines: [base, engine],
-			goldens,
-			modelSha256: new Map([["net", modelSha256]]),
-			outFolder: "/out",
-			threads: 1,
-			timeoutMs: 1000,
-		};
-		const found: Verified[] = [];
-		const ports = {
-			backend: backend as never,
-			files: allFiles as Files,
-			tensors: countingReader(),
-			progress: silent,
-		};
-		for await (const verified of verify(input, ports)) found.push(verified);
-		return states(found);
-	};
+	const head = streamedEngine("head");
+	const { engine } = head.spec;
+	const tensorrt = { ...engine.tensorrt, optimizationLevel: 0 };
+	const otherwise = { ...head, spec: { ...head.spec, engine: { ...engine, tensorrt } } };
+	const { manifest } = streamedSet(2);
+	const [first, second] = manifest.cases;
+	const rewritten: GoldenManifest = { ...manifest, cases: [first, { ...second!, inputs: {} }] };
+	const stateOf = async (one: BuiltEngine, ofBase?: GoldenManifest) =>
+		states((await verifyAll({ cases: 2, answer: wrong, head: one, ofBase })).verdicts);
 	expect(await stateOf(otherwise, rewritten)).toEqual(["case-0 existing", "case-1 mismatch"]);
-	expect(await stateOf(otherwise, undefined)).toEqual(["case-0 mismatch", "case-1 mismatch"]);
+	expect(await stateOf(otherwise)).toEqual(["case-0 mismatch", "case-1 mismatch"]);
 	// The same engine on both sides: a new case shows an old fault.
-	expect(await stateOf(head, undefined)).toEqual(["case-0 existing", "case-1 existing"]);
+	expect(await stateOf(head)).toEqual(["case-0 existing", "case-1 existing"]);
 });

@@ -1,10 +1,10 @@
-// Talks to a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
+// Talks to a golden worker, with several cases in flight, so that neither side waits for the other.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferCase, InferredCase } from "../../../ports/backend.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
-import { createFrameDecoder } from "../../formats/worker/frames.ts";
 import {
+	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
 	parseMessage,
@@ -12,7 +12,7 @@ import {
 	type WorkerMessage,
 } from "../../formats/worker/messages.ts";
 
-/** Most cases in flight, and most bytes of their inputs; a single case is always allowed. */
+/** A single case is always allowed. */
 const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
@@ -24,14 +24,12 @@ interface ConversationOptions {
 	onFault(): void;
 }
 
-export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
-
 export interface Outcome {
 	hello: WorkerHello | null;
-	/** Answers in the order of the cases; null for a case without an answer. */
+	/** In the order of the cases; null for a case without an answer. */
 	cases: readonly (InferredCase | null)[];
 	ended: boolean;
-	error: WorkerError | null;
+	error: Extract<WorkerMessage, { kind: "error" }> | null;
 	fault: string | null;
 }
 
@@ -49,7 +47,7 @@ export function createConversation(options: ConversationOptions) {
 		settle(index, { id: cases[index]?.id ?? "", state: "failed", message }),
 	);
 	let done = 0;
-	const settle = (index: number, answer: InferredCase): void => {
+	const settle = (index: number, answer: InferredCase) => {
 		outcome.cases[index] = answer;
 		done += 1;
 		options.onCase?.(done);
@@ -80,7 +78,7 @@ export function createConversation(options: ConversationOptions) {
 		outcome.ended = true;
 		return null;
 	};
-	const read = (chunk: Uint8Array, input: Pipes["input"]): void => {
+	const read = (chunk: Uint8Array, input: Pipes["input"]) => {
 		for (const frame of decoder.push(chunk)) {
 			const message = parseMessage(frame);
 			outcome.fault ??= typeof message === "string" ? message : take(message);
@@ -99,7 +97,7 @@ export function createConversation(options: ConversationOptions) {
 	};
 }
 
-/** On the wire, a case's id is its index in the list, because users' ids may be long or duplicate. */
+/** On the wire, a case's id is its index, because users' ids may be long or duplicate. */
 function createSender(
 	{ cases, payloadBytes }: ConversationOptions,
 	refuse: (index: number, message: string) => void,
@@ -108,9 +106,9 @@ function createSender(
 	const inFlight = new Map<string, { index: number; bytes: number }>();
 	let bytesInFlight = 0;
 	let next = 0;
-	const hasRoom = (bytes: number): boolean =>
+	const hasRoom = (bytes: number) =>
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
-	const write = (input: Pipes["input"], index: number): boolean => {
+	const write = (input: Pipes["input"], index: number) => {
 		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
 		if (typeof pieces === "string") {
 			refuse(index, pieces);
@@ -129,7 +127,7 @@ function createSender(
 		},
 		send(input: Pipes["input"]): void {
 			if (next > cases.length || input.destroyed) return;
-			// Combines many small pieces into one system call.
+			// One system call for many small pieces.
 			input.cork();
 			while (next < cases.length && write(input, next)) next += 1;
 			if (next === cases.length) {
@@ -138,7 +136,7 @@ function createSender(
 			}
 			input.uncork();
 		},
-		/** The case with this id on the wire; null if it is not in flight. */
+		/** null if the case is not in flight. */
 		answered(wireId: string): number | null {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
@@ -172,7 +170,7 @@ function encodeFitting(
 }
 
 /**
- * TensorRT 8 takes int32 where the ONNX model has int64. Other types are left as they are: the worker refuses them by name.
+ * TensorRT 8 takes int32 where the ONNX model has int64; the worker refuses other types by name.
  * A returned text explains why a value does not fit.
  */
 export function fitInput(tensor: Tensor, dtype: string): Tensor | string {

@@ -15,7 +15,6 @@ import type { ToolFailure } from "../../../ports/world.ts";
 import { createConversation, type Outcome } from "./conversation.ts";
 
 export interface TensorRtWorkerOptions {
-	/** Program: `python3`, or the path of one. */
 	python: string;
 	workerPath: string;
 	processes: Processes;
@@ -30,7 +29,7 @@ export interface TensorRtWorker extends GoldenWorker {
 }
 
 const defaultPayloadBytes = 2 * 1024 ** 3;
-/** A cold import of TensorRT from a network disk takes tens of seconds. */
+/** Importing TensorRT from a network disk takes tens of seconds. */
 const probeTimeoutMs = 120_000;
 const what = "TensorRT's Python worker";
 
@@ -55,7 +54,6 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
-	// If all answers have arrived, it does not matter how the process ended.
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
@@ -91,13 +89,12 @@ async function converse(
 	return { record, outcome: conversation.outcome() };
 }
 
-/** Why cases have no answer: the worker's own message, else how its process ended. */
 function describeStop(
 	record: ProcessRecord,
 	outcome: Outcome,
 	run: { cases: readonly InferCase[]; timeoutMs: number },
 ): ToolFailure {
-	// Cases are answered in order, so the first without an answer is the current one.
+	// Cases are answered in order.
 	const current = outcome.hello === null ? undefined : run.cases[outcome.cases.indexOf(null)];
 	const where = current === undefined ? "" : ` at case ${JSON.stringify(current.id)}`;
 	const output = record.exitCode === 0 ? "ended before it had answered" : undefined;

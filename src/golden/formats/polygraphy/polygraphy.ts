@@ -2,25 +2,21 @@
 
 import type { TensorFile } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
-import { memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
+import { type MemberFile, memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
 
-/** Bounds memory: the text is held as one string beside its values. */
+/** The text is held as one string beside its values. */
 export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
-/** The .npy file of an array in the run. @throws ConfigError tensor-invalid. */
-export function polygraphyMember(
-	document: object,
-	run: RunOfFile,
-	{ path, member }: { path: string; member: string },
-): Uint8Array {
-	const feed = feedOf(document, run, path);
-	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
-	return npyOf(feed[member], path);
+/** @throws ConfigError tensor-invalid. */
+export function polygraphyMember(document: object, file: RunFile & MemberFile): Uint8Array {
+	const feed = feedOf(document, file);
+	if (!Object.hasOwn(feed, file.member)) throw memberMissing(file, Object.keys(feed));
+	return npyOf(feed[file.member], file);
 }
 
-type RunOfFile = Pick<TensorFile, "iteration" | "runner">;
+type RunFile = Pick<TensorFile, "path" | "iteration" | "runner">;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,9 +24,9 @@ export function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Parses once for all members, because that takes far longer than finding one. @throws ConfigError tensor-invalid. */
-export function parsePolygraphy(bytes: Uint8Array, path: string): object {
-	const refused = (got: string): Error => tensorInvalid(path, "Polygraphy's JSON", got);
+/** Takes far longer than finding a member. @throws ConfigError tensor-invalid. */
+export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
+	const refused = (got: string) => tensorInvalid(file, "Polygraphy's JSON", got);
 	let value: unknown;
 	try {
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -41,19 +37,19 @@ export function parsePolygraphy(bytes: Uint8Array, path: string): object {
 	return value;
 }
 
-function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
-	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
+function feedOf(value: unknown, file: RunFile): Fields {
+	const runs = Array.isArray(value) ? value : iterationsOf(value, file);
 	const iteration = file.iteration ?? 0;
 	const run: unknown = runs[iteration];
-	if (run === undefined) throw tensorInvalid(path, `iteration ${iteration}`, `${runs.length} iterations`);
+	if (run === undefined) throw tensorInvalid(file, `iteration ${iteration}`, `${runs.length} iterations`);
 	const feed = Array.isArray(value) ? run : fieldOf(run, "outputs");
 	if (isObject(feed)) return feed;
-	throw tensorInvalid(path, "arrays by name", "something else");
+	throw tensorInvalid(file, "arrays by name", "something else");
 }
 
-function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly unknown[] {
+function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 	const list = fieldOf(value, "lst");
-	if (!Array.isArray(list)) throw tensorInvalid(path, "Polygraphy's inputs or RunResults", "other JSON");
+	if (!Array.isArray(list)) throw tensorInvalid(file, "Polygraphy's inputs or RunResults", "other JSON");
 	const runners = list.filter(
 		(pair): pair is [string, unknown[]] =>
 			Array.isArray(pair) && typeof pair[0] === "string" && Array.isArray(pair[1]),
@@ -62,32 +58,32 @@ function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly u
 	const [first, second] =
 		file.runner === undefined ? runners : runners.filter(([name]) => name === file.runner);
 	if (first === undefined)
-		throw tensorInvalid(path, `the runner ${JSON.stringify(file.runner ?? "")}`, names || "no runners");
+		throw tensorInvalid(file, `the runner ${JSON.stringify(file.runner ?? "")}`, names || "no runners");
 	if (second === undefined) return first[1];
-	throw tensorInvalid(path, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
+	throw tensorInvalid(file, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
 }
 
-/** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */
-export function npyOf(value: unknown, path: string): Uint8Array {
+/** Pickles of torch are programs, and are never loaded. */
+export function npyOf(value: unknown, file: RunFile): Uint8Array {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
 		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||
 		fieldOf(wrapped, "__polygraphy_encoded_Tensor") !== undefined
 	)
 		throw tensorInvalid(
-			path,
+			file,
 			"an array of numpy",
 			"a torch tensor (a pickle), which is never loaded",
 			saveAgain,
 		);
 	const text = fieldOf(wrapped, "array");
-	if (typeof text !== "string") throw tensorInvalid(path, "an array", "no `array`", saveAgain);
-	// Before base64, the bytes were written as Latin-1 characters.
+	if (typeof text !== "string") throw tensorInvalid(file, "an array", "no `array`", saveAgain);
+	// Older versions wrote the bytes as Latin-1 characters.
 	if (text.startsWith("\u0093NUMPY")) return new Uint8Array(Buffer.from(text, "latin1"));
 	if (text.startsWith("PK\u0003\u0004"))
-		throw tensorInvalid(path, "an array as .npy", "one as .npz", saveAgain);
+		throw tensorInvalid(file, "an array as .npy", "one as .npz", saveAgain);
 	if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
-		throw tensorInvalid(path, "an array in base64", "other text", saveAgain);
+		throw tensorInvalid(file, "an array in base64", "other text", saveAgain);
 	const bytes = Buffer.from(text, "base64");
 	return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }

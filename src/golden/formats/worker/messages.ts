@@ -1,31 +1,150 @@
-// The messages in the golden worker's frames: cases are sent; a hello, results, errors and an end come back.
+// Frames between trtgate and the golden worker, and the messages in them; worker/README.md describes both.
 
 import type { DType } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
-import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
-/** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
-export interface WorkerPort {
-	name: string;
-	dtype: string;
-	/** -1 for dynamic sizes. */
-	shape: readonly number[];
+export const protocolVersion = 1;
+
+const magic = [0x54, 0x47, 0x57, 0x46] as const;
+const prefixBytes = 20;
+export const longestHeaderBytes = 1024 * 1024;
+/** A payload's buffer grows only as bytes arrive, so a false length costs nothing. */
+const firstBufferBytes = 64 * 1024;
+
+export type Header = Readonly<Record<string, unknown>>;
+
+export interface RawFrame {
+	header: Header;
+	payload: Uint8Array;
+}
+
+/** The payload's parts follow unchanged. */
+export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
+	const text = new TextEncoder().encode(JSON.stringify(header));
+	if (text.length > longestHeaderBytes)
+		throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
+	const bytes = new Uint8Array(prefixBytes + text.length);
+	const view = new DataView(bytes.buffer);
+	bytes.set(magic, 0);
+	view.setUint16(4, protocolVersion, true);
+	view.setUint32(8, text.length, true);
+	view.setBigUint64(12, BigInt(payloadBytes), true);
+	bytes.set(text, prefixBytes);
+	return bytes;
+}
+
+export interface FrameDecoder {
+	/** The frames that these bytes complete; none after the stream broke. */
+	push(chunk: Uint8Array): RawFrame[];
+	/** Why the stream cannot be read any further; null if it is intact. */
+	broken(): string | null;
+}
+
+/** Lengths are checked before anything is allocated for them. */
+export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
+	let frames: RawFrame[] = [];
+	let fault: string | null = null;
+	const reader = readFrames(limits.payloadBytes, (frame) => frames.push(frame));
+	let filler = createFiller(reader.next().value);
+	return {
+		push(chunk) {
+			frames = [];
+			let remaining = chunk;
+			try {
+				while (fault === null) {
+					remaining = filler.take(remaining);
+					const whole = filler.whole();
+					if (whole === null) break;
+					filler = createFiller(reader.next(whole).value);
+				}
+			} catch (error) {
+				if (!(error instanceof BrokenStream)) throw error;
+				fault = error.message;
+			}
+			return frames;
+		},
+		broken: () => fault,
+	};
+}
+
+class BrokenStream extends Error {}
+
+/** Yields the number of bytes that it needs next, and receives them. @throws BrokenStream. */
+function* readFrames(
+	payloadLimit: number,
+	take: (frame: RawFrame) => void,
+): Generator<number, never, Uint8Array> {
+	for (;;) {
+		const { headerBytes, payloadBytes } = readPrefix(yield prefixBytes, payloadLimit);
+		const header = parseHeader(yield headerBytes);
+		const payload = yield payloadBytes;
+		take({ header, payload });
+	}
+}
+
+function readPrefix(bytes: Uint8Array, payloadLimit: number) {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0)
+		throw new BrokenStream("the output is not made of frames");
+	const version = view.getUint16(4, true);
+	if (version !== protocolVersion)
+		throw new BrokenStream(`protocol version ${version}, expected ${protocolVersion}`);
+	const headerBytes = view.getUint32(8, true);
+	if (headerBytes > longestHeaderBytes)
+		throw new BrokenStream(`a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`);
+	const payloadBytes = view.getBigUint64(12, true);
+	if (payloadBytes > BigInt(payloadLimit))
+		throw new BrokenStream(`a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`);
+	return { headerBytes, payloadBytes: Number(payloadBytes) };
+}
+
+function parseHeader(bytes: Uint8Array): Header {
+	let value: unknown;
+	try {
+		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		throw new BrokenStream("a header is not JSON");
+	}
+	if (isObject(value)) return value;
+	throw new BrokenStream("a header is not an object");
+}
+
+function createFiller(size: number) {
+	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
+	let filled = 0;
+	return {
+		/** Returns the bytes that it does not need. */
+		take(chunk: Uint8Array): Uint8Array {
+			const count = Math.min(chunk.length, size - filled);
+			if (filled + count > buffer.length) {
+				const larger = new Uint8Array(Math.min(size, Math.max(filled + count, buffer.length * 2)));
+				larger.set(buffer.subarray(0, filled));
+				buffer = larger;
+			}
+			buffer.set(chunk.subarray(0, count), filled);
+			filled += count;
+			return chunk.subarray(count);
+		},
+		/** null while bytes are missing. */
+		whole: () => (filled === size ? buffer : null),
+	};
 }
 
 export interface WorkerHello {
 	kind: "hello";
 	tensorrt: string;
 	device: string;
-	engine: { profiles: number; inputs: readonly WorkerPort[]; outputs: readonly WorkerPort[] } | null;
+	/** A dtype may be one that goldens do not support, such as `float8_e8m0`. */
+	engine: { inputs: readonly { name: string; dtype: string }[] } | null;
 }
 
 export type WorkerMessage =
 	| WorkerHello
 	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
 	| { kind: "unsupported-output"; id: string; message: string }
-	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
-	| { kind: "end"; cases: number };
+	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
+	| { kind: "end" };
 
 /** Types that TensorRT and ONNX name differently. TensorRT's FP8 is the one without infinities. */
 const typesByWireName: ReadonlyMap<string, DType> = new Map([
@@ -36,7 +155,7 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** The parts of a case's frame, in order; tensors are not copied. */
+/** In order; tensors are not copied. */
 export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
@@ -63,7 +182,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "error":
 			return parseError(header);
 		case "end":
-			return isCount(header["cases"]) ? { kind: "end", cases: header["cases"] } : "an end without a count";
+			return { kind: "end" };
 		default:
 			return "a frame of unknown kind";
 	}
@@ -75,31 +194,22 @@ function parseHello(header: Header): WorkerHello | string {
 		return "a hello without a version or a device";
 	const known = { kind: "hello", tensorrt, device: device["name"] } as const;
 	if (engine === null) return { ...known, engine: null };
-	if (!isObject(engine) || !isCount(engine["profiles"])) return "a hello without an engine";
-	const { inputs, outputs } = engine;
-	if (!arePorts(inputs) || !arePorts(outputs)) return "a hello with unreadable inputs or outputs";
-	return { ...known, engine: { profiles: engine["profiles"], inputs, outputs } };
+	if (!isObject(engine)) return "a hello without an engine";
+	const { inputs } = engine;
+	if (Array.isArray(inputs) && inputs.every(isNamed)) return { ...known, engine: { inputs } };
+	return "a hello with unreadable inputs";
 }
 
-function arePorts(value: unknown): value is WorkerPort[] {
-	return Array.isArray(value) && value.every(isPort);
-}
-
-function isPort(value: unknown): value is WorkerPort {
-	return (
-		isObject(value) &&
-		typeof value["name"] === "string" &&
-		typeof value["dtype"] === "string" &&
-		isShape(value["shape"], -1)
-	);
+function isNamed(value: unknown): value is Record<string, unknown> & { name: string; dtype: string } {
+	return isObject(value) && typeof value["name"] === "string" && typeof value["dtype"] === "string";
 }
 
 function parseError(header: Header): WorkerMessage | string {
-	const { id, tensor, code, message, fatal } = header;
+	const { id, code, message, fatal } = header;
 	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean")
 		return "an error without a message";
-	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error with an invalid case or tensor";
-	return { kind: "error", id, tensor, code, message, fatal };
+	if (id !== null && typeof id !== "string") return "an error with an invalid case";
+	return { kind: "error", id, code, message, fatal };
 }
 
 function parseResult(header: Header, payload: Uint8Array): WorkerMessage | string {
@@ -146,23 +256,10 @@ function readTensor(
 }
 
 function isEntry(value: unknown): value is Entry {
-	if (!isObject(value) || typeof value["name"] !== "string" || typeof value["dtype"] !== "string")
-		return false;
-	return isShape(value["shape"], 0) && isCount(value["bytes"]);
+	if (!isNamed(value) || !Array.isArray(value["shape"])) return false;
+	return [...value["shape"], value["bytes"]].every((size) => Number.isSafeInteger(size) && size >= 0);
 }
 
 function isDType(value: string): value is DType {
 	return Object.hasOwn(elementBytes, value);
-}
-
-function isShape(value: unknown, least: number): value is number[] {
-	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= least);
-}
-
-function isCount(value: unknown): value is number {
-	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-}
-
-function isNameOrNull(value: unknown): value is string | null {
-	return value === null || typeof value === "string";
 }

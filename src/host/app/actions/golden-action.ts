@@ -6,10 +6,11 @@ import { exitCodes, explainError } from "../../../app/exit.ts";
 import { stopOnSignals } from "../../../app/signals.ts";
 import { ToolError } from "../../../core/errors.ts";
 import { escapeMarkdown } from "../../../core/text/escape.ts";
-import { type GoldenJob, openGoldenJob } from "../../../golden/app/action-job.ts";
 import {
 	calibrateModels,
 	chooseTargets,
+	type GoldenJob,
+	openGoldenJob,
 	type RecordedGoldens,
 	type RecordedModel,
 	recordModel,

@@ -7,8 +7,7 @@ import type { DType } from "../../../../generated/golden.ts";
 import { createProcesses } from "../../../../src/adapters/process/processes.ts";
 import { tensorRtWorker } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
-import { createFrameDecoder } from "../../../../src/golden/formats/worker/frames.ts";
-import { encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
+import { createFrameDecoder, encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
 import type { GoldenWorkerJob, InferCase, InferResult } from "../../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import {
@@ -77,9 +76,8 @@ async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Ex
 	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));
 }
 
-function failureOf(result: InferResult): { code: string; message: string } {
-	if (result.state !== "failed") throw new Error("the job was done");
-	return result.failure;
+function expectFailure(result: InferResult, code: string, words: string): void {
+	expect(result).toMatchObject({ failure: { code, message: expect.stringContaining(words) } });
 }
 
 function withHeader(text: string): Uint8Array {
@@ -118,9 +116,8 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	it("names the type of an output that no golden can hold", async () => {
 		const outputs = [{ name: "scales", dtype: "E8M0", shape: [3], op: "same", from: "x" }];
 		const x: Tensor = { dtype: "int8", shape: [3], data: new Uint8Array(3) };
-		expect(await answers(plan("INT8", [3], "same", { outputs }), [caseOf(x)])).toEqual([
-			"output scales has type float8_e8m0, which goldens do not support",
-		]);
+		const [answer] = await answers(plan("INT8", [3], "same", { outputs }), [caseOf(x)]);
+		expect(answer).toBe("output scales has type float8_e8m0, which goldens do not support");
 	});
 
 	it("narrows int64 to the int32 that an engine of TensorRT 8 takes, if the values fit", async () => {
@@ -134,11 +131,8 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	it("follows shapes from case to case, empty ones too, and picks the profile that holds them", async () => {
 		const rows = [1, 5, 2, 0, 3];
 		const engine = { ...negation, profiles: [{ x: profile(0, 1, 2) }, { x: profile(3, 3, 5) }] };
-		const got = await answers(
-			engine,
-			rows.map((row) => caseOf(filled(row, row))),
-		);
-		expect(got).toEqual(rows.map((row) => ({ y: filled(row, -row) })));
+		const cases = rows.map((row) => caseOf(filled(row, row)));
+		expect(await answers(engine, cases)).toEqual(rows.map((row) => ({ y: filled(row, -row) })));
 	});
 
 	it("names the input whose shape no profile holds", async () => {
@@ -165,23 +159,13 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 				{ name: "to", dtype: "INT64", shape: [2], host: true },
 			],
 			outputs: [{ name: "y", dtype: "FLOAT", shape: [-1, -1], op: "reshape", from: "x", to: "to" }],
-			profiles: [
-				{
-					"to values": [
-						[1, 1],
-						[2, 3],
-						[6, 6],
-					],
-				},
-			],
+			profiles: [{ "to values": [1, 2, 6].map((size) => [size, size]) }],
 		};
 		const x = float32([6], [1, 2, 3, 4, 5, 6]);
-		const shapes = [
-			[2, 3],
-			[3, 2],
-		];
-		const cases = shapes.map((shape) => ({ id: "a", inputs: { x, to: int64([2], shape) } }));
-		expect(await answers(engine, cases)).toEqual(shapes.map((shape) => ({ y: { ...x, shape } })));
+		const cases = [2, 3].map((rows) => ({ id: "a", inputs: { x, to: int64([2], [rows, 6 / rows]) } }));
+		expect(await answers(engine, cases)).toEqual(
+			[2, 3].map((rows) => ({ y: { ...x, shape: [rows, 6 / rows] } })),
+		);
 	});
 
 	it("shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
@@ -198,12 +182,8 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			{ x: { ...x, shape: [1, 3] } },
 			{ x },
 		];
-		expect(
-			await answers(
-				negation,
-				inputs.map((one) => ({ id: "a", inputs: one })),
-			),
-		).toEqual([
+		const cases = inputs.map((one) => ({ id: "a", inputs: one }));
+		expect(await answers(negation, cases)).toEqual([
 			"input x is missing",
 			"the engine has no input z; it has x",
 			"input x is int64, the engine takes float32",
@@ -257,8 +237,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["crash", 3, {}, "tool-crashed", 'at case "case 2" was ended by SIGSEGV.'],
 		["hang", 2, { timeoutMs: 4_500 }, "tool-timeout", 'at case "case 1" did not finish within 4.5 s'],
 	])("names the current case when TensorRT does %s", async (what, run, extra, code, words) => {
-		const result = await infer({ ...negation, behave: [{ run, do: what }] }, numbered(4), extra);
-		expect(failureOf(result)).toMatchObject({ code, message: expect.stringContaining(words) });
+		expectFailure(await infer({ ...negation, behave: [{ run, do: what }] }, numbered(4), extra), code, words);
 	});
 
 	it("keeps a plugin's printf out of the frames and in the log", async () => {
@@ -280,23 +259,16 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	])("reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
-		expect(failureOf(await infer(negation, numbered(1), { enginePath }))).toMatchObject({
-			code: "tool-output",
-			message: expect.stringContaining(message),
-		});
+		expectFailure(await infer(negation, numbered(1), { enginePath }), "tool-output", message);
 	});
 
-	it.each<[string, FakePlan, Extra, string]>([
-		[
-			"a memory format that it cannot feed",
-			{ ...negation, inputs: negation.inputs.map((input) => ({ ...input, format: "CHW4" })) },
-			{},
-			"x has the memory format CHW4",
-		],
-		["an absent plugin", negation, { plugins: ["/no/plugin.so"] }, "library /no/plugin.so cannot be loaded"],
-		["an absent device", negation, { device: 3 }, "There is no CUDA device 3: the driver shows 1."],
-	])("refuses %s", async (_, engine, extra, words) => {
-		expect(failureOf(await infer(engine, numbered(1), extra)).message).toContain(words);
+	const packed = { ...negation, inputs: negation.inputs.map((input) => ({ ...input, format: "CHW4" })) };
+	it.each<[string, FakePlan, Extra, string, string]>([
+		["a memory format that it cannot feed", packed, {}, "tool-output", "x has the memory format CHW4"],
+		["an absent plugin", negation, { plugins: ["/no.so"] }, "tool-output", "library /no.so cannot be loaded"],
+		["an absent device", negation, { device: 3 }, "tool-missing", "no CUDA device 3: the driver shows 1."],
+	])("refuses %s", async (_, engine, extra, code, words) => {
+		expectFailure(await infer(engine, numbered(1), extra), code, words);
 	});
 
 	const tensorHeader = (shape: string, bytes: number): Uint8Array =>
@@ -369,63 +341,43 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 });
 
 describe("the client of the golden worker", () => {
-	const talkTo = (script: string): Promise<InferResult> =>
-		tensorRtWorker({
-			python: process.execPath,
-			workerPath: scriptFile(script),
-			processes: createProcesses(),
-		}).infer({
+	const talkTo = (script: string): Promise<InferResult> => {
+		const folder = temporaryFolder();
+		const workerPath = join(folder, "worker.mjs");
+		writeFileSync(workerPath, script);
+		return tensorRtWorker({ python: process.execPath, workerPath, processes: createProcesses() }).infer({
 			enginePath: "engine.plan",
 			cases: numbered(1),
 			device: 0,
 			plugins: [],
 			timeoutMs: 600_000,
-			logPath: join(temporaryFolder(), "worker.log"),
+			logPath: join(folder, "worker.log"),
 		});
-	const scriptFile = (script: string): string => {
-		const path = join(temporaryFolder(), "worker.mjs");
-		writeFileSync(path, script);
-		return path;
 	};
 	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
+	const result = (id: number) => `{"kind":"result","id":"${id}","tensors":[]}`;
+	const stay = "setInterval(() => {}, 1000);";
 	const says = (...headers: string[]): string =>
-		`${headers.map((header) => `process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("base64")}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
+		headers
+			.map(
+				(header) =>
+					`process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("hex")}", "hex"));`,
+			)
+			.join("\n");
 
 	it.each<[string, string, string]>([
-		[
-			"text",
-			`console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`,
-			"the output is not made of frames",
-		],
+		["text", `console.log("Hello, I am not a worker at all");`, "the output is not made of frames"],
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],
-		[
-			"a hello without an engine",
-			says(hello.replace(/"engine":.*/, `"engine":null}`)),
-			"a hello without an engine",
-		],
-		[
-			"answers to a case that was not sent",
-			says(hello, `{"kind":"result","id":"7","tensors":[]}`),
-			"an answer to a case that was not sent",
-		],
-		[
-			"one answer twice",
-			says(hello, ...new Array(2).fill(`{"kind":"result","id":"0","tensors":[]}`)),
-			"an answer to a case that was not sent",
-		],
+		["no engine", says(hello.replace(/"engine":.*/, `"engine":null}`)), "a hello without an engine"],
+		["answers to a case that was not sent", says(hello, result(7)), "an answer to a case that was not sent"],
+		["one answer twice", says(hello, result(0), result(0)), "an answer to a case that was not sent"],
 	])("ends a worker that says %s", async (_, script, fault) => {
-		expect(failureOf(await talkTo(script))).toMatchObject({
-			code: "tool-output",
-			message: expect.stringContaining(fault),
-		});
+		expectFailure(await talkTo(`${script}\n${stay}`), "tool-output", fault);
 	});
 
 	it("does not take an early end for an answer", async () => {
-		const script = `${says(hello, `{"kind":"end","cases":0}`).split("\nsetInterval")[0]}`;
-		expect(failureOf(await talkTo(script))).toMatchObject({
-			code: "tool-output",
-			message: expect.stringContaining(`at case "case 0" ended before it had answered`),
-		});
+		const script = says(hello, `{"kind":"end","cases":0}`);
+		expectFailure(await talkTo(script), "tool-output", `at case "case 0" ended before it had answered`);
 	});
 });

@@ -370,11 +370,7 @@ function load({ name, output }: Recorded): { expected: Tensor; got: Tensor } {
 	const shape = wholeShape(found);
 	const read = (key: string): Tensor => {
 		const bytes = recordedBytes(key);
-		return decodeTensor(
-			bytes,
-			{ path: found.file, sha256: "", dtype: found.dtype, shape, format: "raw" },
-			found.file,
-		);
+		return decodeTensor(bytes, { path: found.file, sha256: "", dtype: found.dtype, shape, format: "raw" });
 	};
 	return { expected: read(found.reference), got: read(found.got) };
 }

@@ -1,7 +1,7 @@
 // The effect of `golden record`'s options on the outputs of a manifest.
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
-import { mustMatch, withAccuracy } from "../../../src/golden/app/assemble.ts";
+import { mustMatch, withAccuracy } from "../../../src/golden/app/record.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 
 const kl = { comparators: [{ kind: "kl" }] } as GoldenManifest["outputs"][string];

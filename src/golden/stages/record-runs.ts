@@ -1,0 +1,177 @@
+// Runs the reference on the cases of a new golden, and measures how much its outputs scatter on this machine.
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { inParallel } from "../../core/in-parallel.ts";
+import { isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { InferCase } from "../../ports/backend.ts";
+import type { ReferenceVariant } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { nextTurn } from "../../stages/follow.ts";
+import type { RecordedCase } from "../core/manifest/draft.ts";
+import {
+	type LabelledRun,
+	measuredCases,
+	measureNoise,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
+import { outputParts } from "../core/record/propose.ts";
+import { findNoiseCases } from "../core/record/sensitivity.ts";
+import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
+
+export type CaseToRecord = Omit<RecordedCase, "outputs">;
+
+export interface Answers {
+	variant: ReferenceVariant;
+	version: string;
+	cases: RecordedCase[];
+	outputs: RunOutputs;
+}
+
+type RunPorts = Omit<RecordPorts, "clock">;
+
+/**
+ * Folds constants but rewrites nothing else, so the graph runs as it is written. Quantised layers are computed in integers,
+ * as every engine does, from the level on that all builds share.
+ */
+function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
+	return isQuantised(model.graph) ? "extended" : "basic";
+}
+
+/** @throws ToolError if the reference does not run, ConfigError golden-uninformative if it gives no answer. */
+export async function makeReference(
+	wanted: readonly CaseToRecord[],
+	job: RecordJob,
+	{ progress, reference }: RunPorts,
+): Promise<Answers> {
+	const [build] = await reference.builds();
+	if (build === undefined)
+		throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
+	const { flavour, version } = build;
+	const variant: ReferenceVariant = { flavour, level: referenceLevel(job.model.onnx), threads: 1 };
+	progress.stage("reference", 1);
+	progress.item(formatVariant(variant));
+	const logPath = `${job.scratchFolder}/reference.log`;
+	const result = await reference.run({ ...job, cases: wanted, variant, logPath });
+	if (result.state === "failed") throw new ToolError({ ...result.failure });
+	const cases = wanted.map((one, index) => {
+		const inferred = result.cases[index];
+		if (inferred?.state === "done") return { ...one, outputs: inferred.outputs };
+		const why = (inferred?.message ?? "it has no result").replace(/\.$/, "");
+		throw new ConfigError({
+			code: "golden-uninformative",
+			message: `ONNX Runtime failed on case ${quoteName(one.id)}: ${why}.`,
+			fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model.",
+		});
+	});
+	progress.done(counted(cases.length, "case"));
+	return { variant, version, cases, outputs: cases.map(({ outputs }) => outputs) };
+}
+
+const minCases = 2;
+
+export function withoutLarge(answers: Answers, notes: string[]): Answers {
+	const { length } = answers.cases;
+	const count = Math.max(minCases, measuredCases(answers.outputs));
+	if (count >= length) return answers;
+	notes.push(
+		`Only ${count} of ${length} generated cases were kept, because their outputs are large; --cases ${length} keeps all.`,
+	);
+	return keepAnswers(answers, [...Array(count).keys()]);
+}
+
+function keepAnswers(answers: Answers, indices: readonly number[]): Answers {
+	const cases = indices.flatMap((index) => answers.cases[index] ?? []);
+	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
+}
+
+export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
+	return cases.map(({ id, inputs }) => ({ id, inputs }));
+}
+
+/** @param dropsNoise leaves out cases whose outputs are noise. */
+export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
+	const { model, notes } = job;
+	const { progress, reference } = ports;
+	const cases = fedCases(made.cases.slice(0, measuredCases(made.outputs)));
+	const variants = await variantsOf(model, made.variant, ports);
+	progress.stage("noise", variants.length);
+	const results = await inParallel(variants, reference.parallelRuns(model), (variant) =>
+		runVariant(variant, cases, job, ports),
+	);
+	const runs = results.filter((run) => run !== null);
+	if (cases.length < made.cases.length)
+		notes.push(
+			`Noise and rounding were measured on the first ${cases.length} of ${counted(made.cases.length, "case")}, because the outputs are large.`,
+		);
+	const failed = variants.filter((_, index) => results[index] === null).map(formatVariant);
+	if (failed.length > 0)
+		notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
+	await nextTurn();
+	const kept = dropsNoise ? withoutNoise(made, runs, notes) : [...made.cases.keys()];
+	const answers = keepAnswers(made, kept);
+	const left = runs.map(({ label, outputs }): LabelledRun => {
+		return { label, outputs: kept.flatMap((index) => outputs.slice(index, index + 1)) };
+	});
+	const noise = measureNoise(answers.outputs, left, partsOfOutputs(answers.outputs));
+	progress.done(`${runs.length} of ${variants.length} runs`);
+	return { answers, noise, runs: left };
+}
+
+/** @throws ConfigError golden-uninformative if every case is noise. */
+function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]): number[] {
+	const noisy = findNoiseCases(outputs, runs, partsOfOutputs(outputs));
+	const idOf = (index: number) => quoteName(cases[index]?.id ?? "");
+	const [first] = noisy;
+	if (first !== undefined && noisy.size === cases.length)
+		throw new ConfigError({
+			code: "golden-uninformative",
+			message: `Not recorded: every case is noise; of case ${idOf(first[0])}, ${first[1]}.`,
+			fix: "Give inputs that mean something to the model, such as real ones with --inputs.",
+		});
+	for (const [index, why] of noisy)
+		notes.push(`Case ${idOf(index)} was left out, because it is noise: ${why}.`);
+	return [...cases.keys()].filter((index) => !noisy.has(index));
+}
+
+const levels = ["disabled", "basic", "extended", "all"] as const;
+
+/** A quantised model rounds at other nodes at each level, so only the recording's counts. */
+async function variantsOf(
+	model: ModelOnDisk,
+	made: ReferenceVariant,
+	{ reference }: RunPorts,
+): Promise<ReferenceVariant[]> {
+	const others = isQuantised(model.onnx.graph) ? [] : levels.filter((level) => level !== made.level);
+	return (await reference.builds()).flatMap(({ flavour }) => [
+		{ ...made, flavour, threads: flavour === made.flavour ? made.threads + 1 : made.threads },
+		...others.map((level) => ({ ...made, flavour, level })),
+	]);
+}
+
+function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
+	return `${flavour}, ${level}, ${counted(threads, "thread")}`;
+}
+
+async function runVariant(
+	variant: ReferenceVariant,
+	cases: readonly InferCase[],
+	job: RecordJob,
+	{ progress, reference }: RunPorts,
+): Promise<LabelledRun | null> {
+	const { flavour, level, threads } = variant;
+	const label = formatVariant(variant);
+	progress.item(label);
+	const logPath = `${job.scratchFolder}/noise-${flavour}-${level}-${threads}.log`;
+	const result = await reference.run({ ...job, variant, cases, logPath });
+	const answers = result.state === "done" ? result.cases : [];
+	const outputs = answers.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
+	return outputs.length < cases.length ? null : { label, outputs };
+}
+
+export function partsOfOutputs(reference: RunOutputs): OutputParts {
+	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
+	const tensorsOf = (name: string) => reference.flatMap((outputs) => outputs[name] ?? []);
+	return Object.fromEntries(names.map((name) => [name, outputParts(tensorsOf(name))]));
+}
