@@ -50,14 +50,15 @@ function load(): Loaded {
 	return { operations, definitions, ajv };
 }
 
+let loaded: Loaded | undefined;
+const whole = (): Loaded => {
+	loaded ??= load();
+	return loaded;
+};
+const compiled = new Map<string, ValidateFunction>();
+
 /** Read with the first request and compiled one by one: a service that starts must not wait for it. */
 export function createDescription(): Description {
-	let loaded: Loaded | undefined;
-	const whole = (): Loaded => {
-		loaded ??= load();
-		return loaded;
-	};
-	const compiled = new Map<string, ValidateFunction>();
 	const judge = (name: string, schema: unknown, value: unknown): string[] => {
 		const validate = compiled.get(name) ?? whole().ajv.compile(rooted(schema) as object);
 		compiled.set(name, validate);
