@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
-import { type BundleHost, withHost } from "./bundle.ts";
+import { withHost } from "./bundle.ts";
 import { outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 import {
@@ -169,12 +169,17 @@ async function runStep(
 ): Promise<ActionRun> {
 	const { onStart, timeoutMs, dist } = options;
 	if (onStart === undefined && timeoutMs === undefined && dist === undefined) {
-		const hosted = (host: BundleHost): Promise<ActionRun> =>
-			runWith(host.folder, env, async (all) => {
-				const { exit, ...said } = await host.run({ entry, env: all, cwd: options.cwd });
-				return { exitCode: exit ?? 128, ...said };
-			});
-		return withHost(hosted, env["GITHUB_API_URL"]);
+		const { GITHUB_API_URL: url, GITHUB_EVENT_NAME: event } = env;
+		return withHost(
+			(host) => {
+				host.apiUrl ??= url;
+				return runWith(host.folder, env, async (all) => {
+					const { exit, ...said } = await host.run({ entry, env: all, cwd: options.cwd });
+					return { exitCode: exit ?? 128, ...said };
+				});
+			},
+			({ apiUrl = url }) => event !== "workflow_run" || apiUrl === url,
+		);
 	}
 	const folder = await mkdtemp(join(tmpdir(), "trtgate-step-"));
 	try {

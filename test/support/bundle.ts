@@ -16,7 +16,7 @@ export interface BundleJob {
 }
 
 export interface BundleHost {
-	/** Address of the API that its first action was given; the toolkit keeps that for what it reads of other runs. */
+	/** Address of the API that its first action was given: the toolkit keeps it, and reads other runs there. */
 	apiUrl?: string | undefined;
 	/** For files whose paths the bundle reads only once in a process. */
 	folder: string;
@@ -30,11 +30,10 @@ const children: ChildProcess[] = [];
 /** Lends a process to one job at a time, so jobs that run at the same time have several. */
 export async function withHost<Value>(
 	work: (host: BundleHost) => Promise<Value>,
-	apiUrl?: string,
+	fits: (host: BundleHost) => boolean = () => true,
 ): Promise<Value> {
-	const at = idle.findLastIndex((host) => [host.apiUrl, undefined].includes(apiUrl ?? host.apiUrl));
+	const at = idle.findLastIndex(fits);
 	const host = idle.splice(at, at < 0 ? 0 : 1)[0] ?? startHost();
-	host.apiUrl ??= apiUrl;
 	const value = await work(host);
 	idle.push(host);
 	return value;

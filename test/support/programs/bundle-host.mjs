@@ -1,6 +1,6 @@
 // Runs entry points of the bundle, one after the other: a Node of its own costs more than most of what they do.
 // A job from the parent is { entry, argv, env, cwd }, its answer { exit, stdout, stderr }.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const streams = ["stdout", "stderr"];
@@ -40,8 +40,9 @@ function tidyUp() {
 			}
 	for (const name of streams) process[name].removeAllListeners("error");
 	// Workers that end with the process that started them.
-	for (const pid of readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").split(" "))
-		if (pid.trim() !== "") process.kill(Number(pid), "SIGKILL");
+	const list = `/proc/${process.pid}/task/${process.pid}/children`;
+	const children = existsSync(list) ? readFileSync(list, "utf8").split(" ") : [];
+	for (const pid of children) if (pid.trim() !== "") process.kill(Number(pid), "SIGKILL");
 }
 
 process.on("message", async (job) => {
