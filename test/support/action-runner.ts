@@ -168,7 +168,9 @@ async function runStep(
 	options: ActionOptions,
 ): Promise<ActionRun> {
 	const { onStart, timeoutMs, dist } = options;
-	if (onStart === undefined && timeoutMs === undefined && dist === undefined) {
+	// The toolkit asks only once in a process for a proxy.
+	const own = [onStart, timeoutMs, dist, env["http_proxy"]];
+	if (own.every((one) => one === undefined)) {
 		const { GITHUB_API_URL: url, GITHUB_EVENT_NAME: event } = env;
 		return withHost(
 			(host) => {
