@@ -21,88 +21,84 @@ import {
 	wrong,
 } from "./scenario.ts";
 
-describe("pull-request.yml", () => {
-	test("measures a change of the own repository and comments on it", async () => {
-		const repository = makeRepository([good, changed], change);
-		const { run, github } = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: pullPayload(repository),
-			repository,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
-		expect(github.state.violations).toEqual([]);
-		expect(run.summaries.join("\n")).toContain("checks pass");
+test("measures a change of the own repository and comments on it", async () => {
+	const repository = makeRepository([good, changed], change);
+	const { run, github } = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: pullPayload(repository),
+		repository,
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
+	expect(github.state.violations).toEqual([]);
+	expect(run.summaries.join("\n")).toContain("checks pass");
+});
 
-	test("is red where the outputs are wrong, and says so in the comment", async () => {
-		const repository = makeRepository([good, wrong], change);
-		const { run, github } = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: pullPayload(repository),
-			repository,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
-		expect(github.state.comments[0]?.body).toContain("❌");
+test("is red where the outputs are wrong, and says so in the comment", async () => {
+	const repository = makeRepository([good, wrong], change);
+	const { run, github } = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: pullPayload(repository),
+		repository,
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+	expect(github.state.comments[0]?.body).toContain("❌");
+});
 
-	test("says on the pull request that the gate's job ended without a result", async () => {
-		const repository = makeRepository([good, changed], change);
-		const edit = (text: string): string => text.replace("      - id: gate\n", "      - run: exit 1\n$&");
-		const { run, github } = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: pullPayload(repository),
-			repository,
-			edit,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"], lost: ["failure"] });
-		expect(github.state.comments.map(({ body }) => body)).toEqual([
-			expect.stringContaining("left no result"),
-		]);
-		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
+test("says on the pull request that the gate's job ended without a result", async () => {
+	const repository = makeRepository([good, changed], change);
+	const edit = (text: string): string => text.replace("      - id: gate\n", "      - run: exit 1\n$&");
+	const { run, github } = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: pullPayload(repository),
+		repository,
+		edit,
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"], lost: ["failure"] });
+	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("left no result")]);
+	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
+});
 
-	test("measures a merge group, and nothing where only the title is edited", async () => {
-		const repository = makeRepository([good, changed], change);
-		const [base = "", head = ""] = repository.commits;
-		const group = {
-			head_sha: head,
-			head_ref: "refs/heads/gh-readonly-queue/main/pr-7",
-			base_sha: base,
-			base_ref: "refs/heads/main",
-		};
-		const payload = { action: "checks_requested", merge_group: group };
-		const queued = await runExample("pull-request.yml", { event: "merge_group", payload, repository });
-		expect(resultsOf(queued.run), queued.run.log).toEqual({ gate: ["success"] });
-		expect(queued.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "success" }]);
-		const title = { ...pullPayload(repository), action: "edited", changes: { title: { from: "Old" } } };
-		const edited = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: title,
-			repository,
-		});
-		expect(edited.github.state.requests, edited.run.log).toEqual([]);
-		const target = { ...title, changes: { base: { ref: { from: "slow" }, sha: { from: base } } } };
-		const retargeted = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: target,
-			repository,
-		});
-		expect(resultsOf(retargeted.run), retargeted.run.log).toEqual({ gate: ["success"] });
+test("measures a merge group, and nothing where only the title is edited", async () => {
+	const repository = makeRepository([good, changed], change);
+	const [base = "", head = ""] = repository.commits;
+	const group = {
+		head_sha: head,
+		head_ref: "refs/heads/gh-readonly-queue/main/pr-7",
+		base_sha: base,
+		base_ref: "refs/heads/main",
+	};
+	const payload = { action: "checks_requested", merge_group: group };
+	const queued = await runExample("pull-request.yml", { event: "merge_group", payload, repository });
+	expect(resultsOf(queued.run), queued.run.log).toEqual({ gate: ["success"] });
+	expect(queued.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "success" }]);
+	const title = { ...pullPayload(repository), action: "edited", changes: { title: { from: "Old" } } };
+	const edited = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: title,
+		repository,
 	});
+	expect(edited.github.state.requests, edited.run.log).toEqual([]);
+	const target = { ...title, changes: { base: { ref: { from: "slow" }, sha: { from: base } } } };
+	const retargeted = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: target,
+		repository,
+	});
+	expect(resultsOf(retargeted.run), retargeted.run.log).toEqual({ gate: ["success"] });
+});
 
-	test("gives a fork's code no machine", async () => {
-		const repository = makeRepository([good, changed], change);
-		const payload = pullPayload(repository, "stranger/engines");
-		const { run, github } = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload,
-			repository,
-			isFork: true,
-		});
-		expect(run.summaries).toEqual([]);
-		expect(github.state.requests).toEqual([]);
+test("gives a fork's code no machine", async () => {
+	const repository = makeRepository([good, changed], change);
+	const payload = pullPayload(repository, "stranger/engines");
+	const { run, github } = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload,
+		repository,
+		isFork: true,
 	});
+	expect(run.summaries).toEqual([]);
+	expect(github.state.requests).toEqual([]);
 });
 
 test.each(["container.yml", "jetson.yml"])(
@@ -124,252 +120,240 @@ test.each(["container.yml", "jetson.yml"])(
 	},
 );
 
-describe("a repository that begins as docs/start.md says", () => {
-	test("has a night and a release of its first commit, which have nothing to compare with", async () => {
-		const repository = makeRepository([good]);
-		spawnSync("git", ["tag", "--delete", "v1"], { cwd: repository.folder });
-		const payload = { ref: "refs/heads/main" };
-		const night = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
-		expect(resultsOf(night.run), night.run.log).toEqual({ gate: ["success"] });
-		expect(night.run.summaries.join("\n")).toContain("Nothing to compare with");
-		expect(night.github.state.issues).toEqual([]);
-		spawnSync("git", ["tag", "v1.0.0"], { cwd: repository.folder });
-		const gh = ghStub();
-		const { run } = await runExample("release.yml", {
-			...{ event: "push", ref: "refs/tags/v1.0.0", programs: gh.programs, repository, ...releaseActions() },
-			payload: { ref: "refs/tags/v1.0.0", before: "0".repeat(40) },
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
-		expect(gh.calls()).toEqual([
-			expect.stringMatching(/^release create v1.0.0 .* files\/manifest.json files\/result.json$/),
-		]);
+test("has a night and a release of its first commit, which have nothing to compare with", async () => {
+	const repository = makeRepository([good]);
+	spawnSync("git", ["tag", "--delete", "v1"], { cwd: repository.folder });
+	const payload = { ref: "refs/heads/main" };
+	const night = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
+	expect(resultsOf(night.run), night.run.log).toEqual({ gate: ["success"] });
+	expect(night.run.summaries.join("\n")).toContain("Nothing to compare with");
+	expect(night.github.state.issues).toEqual([]);
+	spawnSync("git", ["tag", "v1.0.0"], { cwd: repository.folder });
+	const gh = ghStub();
+	const { run } = await runExample("release.yml", {
+		...{ event: "push", ref: "refs/tags/v1.0.0", programs: gh.programs, repository, ...releaseActions() },
+		payload: { ref: "refs/tags/v1.0.0", before: "0".repeat(40) },
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+	expect(gh.calls()).toEqual([
+		expect.stringMatching(/^release create v1.0.0 .* files\/manifest.json files\/result.json$/),
+	]);
 });
 
-describe("what `trtgate init` writes", () => {
-	test("comments on a newcomer's first pull request, which has no base yet", async () => {
-		const begin = (folder: string): void => void writeFileSync(join(folder, "README.md"), "Models.\n");
-		const start = (folder: string): void => {
-			writeProject(folder, { "model.onnx": "fixture:model.onnx" });
-			const init = spawnSync(process.execPath, [resolve("dist/cli.js"), "init", "model.onnx", "--quiet"], {
-				cwd: folder,
-				encoding: "utf8",
-			});
-			appendFileSync(
-				join(folder, "trtgate.yml"),
-				"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n",
+test("comments on a newcomer's first pull request, which has no base yet", async () => {
+	const begin = (folder: string): void => void writeFileSync(join(folder, "README.md"), "Models.\n");
+	const start = (folder: string): void => {
+		writeProject(folder, { "model.onnx": "fixture:model.onnx" });
+		const init = spawnSync(process.execPath, [resolve("dist/cli.js"), "init", "model.onnx", "--quiet"], {
+			cwd: folder,
+			encoding: "utf8",
+		});
+		appendFileSync(
+			join(folder, "trtgate.yml"),
+			"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n",
+		);
+		expect(init.stdout, init.stderr).toMatch(/Next steps:\n {2}1\. [\s\S]*open a pull request/);
+	};
+	const repository = makeRepository([begin, start], change);
+	const name = ".github/workflows/trtgate.yml";
+	const text = readFileSync(join(repository.folder, name), "utf8").replace(
+		/(trtgate(?:\/report)?)@v\S+/g,
+		`$1@${"0".repeat(40)}`,
+	);
+	const { run, github } = await runExample("pull-request.yml", {
+		...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
+	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(github.state.comments.map(({ body }) => body)).toEqual([
+		expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/),
+	]);
+	expect(github.state.violations).toEqual([]);
+});
+
+test("measures without rights, then comments without the code", async () => {
+	const repository = makeRepository([good, changed], change);
+	const github = await localGitHub();
+	const payload = pullPayload(repository, "stranger/engines");
+	const measured = await runExample("fork-measure.yml", {
+		event: "pull_request",
+		payload,
+		repository,
+		github,
+		isFork: true,
+		runId: 4711,
+	});
+	expect(resultsOf(measured.run), measured.run.log).toEqual({ gate: ["success"] });
+	expect(github.state.comments).toEqual([]);
+	expect(github.state.artifacts.map(({ runId }) => runId)).toContain(4711);
+	const cause = {
+		action: "completed",
+		workflow_run: {
+			...{ id: 4711, run_attempt: 1, event: "pull_request", conclusion: "success", status: "completed" },
+			...{
+				head_sha: repository.commits.at(-1),
+				head_branch: "change",
+				head_repository: { full_name: "stranger/engines" },
+			},
+		},
+	};
+	const report = await runExample("fork-report.yml", {
+		...{ event: "workflow_run", payload: cause, github, isFork: true, runId: 4712 },
+		// The runner has nothing of the repository: the report needs no checkout.
+		repository: makeRepository([() => undefined]),
+	});
+	expect(resultsOf(report.run), report.run.log).toEqual({ report: ["success"] });
+	expect(github.state.comments).toMatchObject([
+		{ issue: 7, body: expect.stringContaining("Reported by the fork's own job; not verified") },
+	]);
+	expect(github.state.violations).toEqual([]);
+});
+
+test("runs on a fork's code without a call to GitHub's API", async () => {
+	const repository = makeRepository([good, changed], change);
+	const payload = pullPayload(repository, "stranger/engines");
+	const { run, github } = await runExample("cpu-smoke.yml", {
+		event: "pull_request",
+		payload,
+		repository,
+		isFork: true,
+	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(github.state.comments).toEqual([]);
+	expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
+});
+
+test("with continue-on-error lets the job go on, and the steps after it read what the gate found", async () => {
+	const repository = makeRepository([good, wrong], change);
+	const payload = pullPayload(repository);
+	const edit = (text: string): string =>
+		text
+			.replace(/^( +)- (uses: trtgate\/trtgate@)/m, "$1- id: gate\n$1  continue-on-error: true\n$1  $2")
+			.concat(
+				`      - env:\n          FOUND: \${{ steps.gate.outputs.outcome }} \${{ steps.gate.outputs.failed }}\n        run: echo "found $FOUND"\n`,
 			);
-			expect(init.stdout, init.stderr).toMatch(/Next steps:\n {2}1\. [\s\S]*open a pull request/);
-		};
-		const repository = makeRepository([begin, start], change);
-		const name = ".github/workflows/trtgate.yml";
-		const text = readFileSync(join(repository.folder, name), "utf8").replace(
-			/(trtgate(?:\/report)?)@v\S+/g,
-			`$1@${"0".repeat(40)}`,
-		);
-		const { run, github } = await runExample("pull-request.yml", {
-			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.comments.map(({ body }) => body)).toEqual([
-			expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/),
-		]);
-		expect(github.state.violations).toEqual([]);
-	});
+	const { run } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, edit });
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(run.log).toMatch(/found fail [1-9]/);
 });
 
-describe("the pair for forks", () => {
-	test("measures without rights, then comments without the code", async () => {
-		const repository = makeRepository([good, changed], change);
-		const github = await localGitHub();
-		const payload = pullPayload(repository, "stranger/engines");
-		const measured = await runExample("fork-measure.yml", {
-			event: "pull_request",
-			payload,
-			repository,
-			github,
-			isFork: true,
-			runId: 4711,
-		});
-		expect(resultsOf(measured.run), measured.run.log).toEqual({ gate: ["success"] });
-		expect(github.state.comments).toEqual([]);
-		expect(github.state.artifacts.map(({ runId }) => runId)).toContain(4711);
-		const cause = {
-			action: "completed",
-			workflow_run: {
-				...{ id: 4711, run_attempt: 1, event: "pull_request", conclusion: "success", status: "completed" },
-				...{
-					head_sha: repository.commits.at(-1),
-					head_branch: "change",
-					head_repository: { full_name: "stranger/engines" },
-				},
-			},
-		};
-		const report = await runExample("fork-report.yml", {
-			...{ event: "workflow_run", payload: cause, github, isFork: true, runId: 4712 },
-			// The runner has nothing of the repository: the report needs no checkout.
-			repository: makeRepository([() => undefined]),
-		});
-		expect(resultsOf(report.run), report.run.log).toEqual({ report: ["success"] });
-		expect(github.state.comments).toMatchObject([
-			{ issue: 7, body: expect.stringContaining("Reported by the fork's own job; not verified") },
-		]);
-		expect(github.state.violations).toEqual([]);
-	});
+test("compares with the commit entered by hand", async () => {
+	const repository = makeRepository([good, changed]);
+	const payload = { inputs: { base: "v1" }, ref: "refs/heads/main" };
+	const { run } = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(run.summaries.join("\n")).toContain(`base ${repository.commits[0]?.slice(0, 7)}`);
 });
 
-describe("cpu-smoke.yml", () => {
-	test("runs on a fork's code without a call to GitHub's API", async () => {
-		const repository = makeRepository([good, changed], change);
-		const payload = pullPayload(repository, "stranger/engines");
-		const { run, github } = await runExample("cpu-smoke.yml", {
-			event: "pull_request",
-			payload,
-			repository,
-			isFork: true,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.comments).toEqual([]);
-		expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
+test("raises an alarm when the night's outputs are wrong", async () => {
+	const repository = makeRepository([good, wrong]);
+	const { run, github } = await runExample("nightly.yml", {
+		event: "schedule",
+		payload: { schedule: "17 2 * * *" },
+		repository,
 	});
-
-	test("with continue-on-error lets the job go on, and the steps after it read what the gate found", async () => {
-		const repository = makeRepository([good, wrong], change);
-		const payload = pullPayload(repository);
-		const edit = (text: string): string =>
-			text
-				.replace(/^( +)- (uses: trtgate\/trtgate@)/m, "$1- id: gate\n$1  continue-on-error: true\n$1  $2")
-				.concat(
-					`      - env:\n          FOUND: \${{ steps.gate.outputs.outcome }} \${{ steps.gate.outputs.failed }}\n        run: echo "found $FOUND"\n`,
-				);
-		const { run } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, edit });
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(run.log).toMatch(/found fail [1-9]/);
-	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+	expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
+	expect(github.state.violations).toEqual([]);
 });
 
-describe("nightly.yml", () => {
-	test("compares with the commit entered by hand", async () => {
-		const repository = makeRepository([good, changed]);
-		const payload = { inputs: { base: "v1" }, ref: "refs/heads/main" };
-		const { run } = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(run.summaries.join("\n")).toContain(`base ${repository.commits[0]?.slice(0, 7)}`);
+test("raises an alarm when the night could not decide", async () => {
+	const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
+	const repository = makeRepository([good, broken]);
+	const { run, github } = await runExample("nightly.yml", {
+		event: "schedule",
+		payload: { schedule: "17 2 * * *" },
+		repository,
 	});
-
-	test("raises an alarm when the night's outputs are wrong", async () => {
-		const repository = makeRepository([good, wrong]);
-		const { run, github } = await runExample("nightly.yml", {
-			event: "schedule",
-			payload: { schedule: "17 2 * * *" },
-			repository,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
-		expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
-		expect(github.state.violations).toEqual([]);
-	});
-
-	test("raises an alarm when the night could not decide", async () => {
-		const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
-		const repository = makeRepository([good, broken]);
-		const { run, github } = await runExample("nightly.yml", {
-			event: "schedule",
-			payload: { schedule: "17 2 * * *" },
-			repository,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
-		expect(github.state.issues).toMatchObject([
-			{ state: "open", title: expect.stringContaining("could not decide") },
-		]);
-		expect(github.state.violations).toEqual([]);
-	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+	expect(github.state.issues).toMatchObject([
+		{ state: "open", title: expect.stringContaining("could not decide") },
+	]);
+	expect(github.state.violations).toEqual([]);
 });
 
-describe("release.yml", () => {
-	test("makes the release of a tag whose engines pass, with a manifest, its attestation, and engines on request", async () => {
-		const [gh, github] = [ghStub(), releaseActions()];
-		const { run } = await runExample("release.yml", {
-			...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
-			payload: { ref: "refs/tags/v2", inputs: { engines: "true" } },
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
-		expect(gh.calls()).toEqual([
-			expect.stringMatching(
-				/^release create v2 --repo acme\/engines --verify-tag .* files\/engines.tar.gz files\/manifest.json files\/result.json$/,
-			),
-		]);
-		const { type, predicate, subjects } = github.attested();
-		expect(predicate).toMatchObject({
-			predicateType: type,
-			outcome: "pass",
-			engines: [{ goldenCases: [{ state: "match" }, { state: "match" }] }],
-		});
-		expect(subjects).toEqual(
-			expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]),
-		);
-		expect(github.verify(verifyLine())).toBe(0);
+test("makes the release of a tag whose engines pass, with a manifest, its attestation, and engines on request", async () => {
+	const [gh, github] = [ghStub(), releaseActions()];
+	const { run } = await runExample("release.yml", {
+		...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
+		payload: { ref: "refs/tags/v2", inputs: { engines: "true" } },
+	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+	expect(gh.calls()).toEqual([
+		expect.stringMatching(
+			/^release create v2 --repo acme\/engines --verify-tag .* files\/engines.tar.gz files\/manifest.json files\/result.json$/,
+		),
+	]);
+	const { type, predicate, subjects } = github.attested();
+	expect(predicate).toMatchObject({
+		predicateType: type,
+		outcome: "pass",
+		engines: [{ goldenCases: [{ state: "match" }, { state: "match" }] }],
+	});
+	expect(subjects).toEqual(
+		expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]),
+	);
+	expect(github.verify(verifyLine())).toBe(0);
+});
+
+test("makes none where they fail", async () => {
+	const gh = ghStub();
+	const { run } = await runExample("release.yml", {
+		...{
+			event: "push",
+			ref: "refs/tags/v2",
+			programs: gh.programs,
+			repository: makeRepository([good, wrong]),
+			...releaseActions(),
+		},
+		payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
+	});
+	expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
+	expect(gh.calls()).toEqual([]);
+});
+
+/** The check of docs/releases.md before an engine is deployed. */
+function verifyLine(): string {
+	const line = /^gh attestation verify .*$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[0] ?? "";
+	expect(line).toContain("grep -x pass");
+	return line;
+}
+
+const twoWorkloads = (folder: string): void =>
+	void quickProject(folder, {
+		"trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]"),
 	});
 
-	test("makes none where they fail", async () => {
-		const gh = ghStub();
-		const { run } = await runExample("release.yml", {
-			...{
-				event: "push",
-				ref: "refs/tags/v2",
-				programs: gh.programs,
-				repository: makeRepository([good, wrong]),
-				...releaseActions(),
-			},
-			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
-		});
-		expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
-		expect(gh.calls()).toEqual([]);
+test("makes it in spite of a warning where that is allowed by hand, and its attestation does not verify as passed", async () => {
+	const [gh, github] = [ghStub(), releaseActions()];
+	const { run } = await runExample("release.yml", {
+		...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
+		repository: makeRepository([twoWorkloads, good]),
+		payload: { ref: "refs/tags/v2", inputs: { "allow-warnings": "true" } },
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+	expect(gh.calls()).toEqual([expect.stringContaining("release create v2 ")]);
+	expect(github.attested().predicate).toMatchObject({ outcome: "warn" });
+	expect(github.verify(verifyLine())).toBe(1);
+});
 
-	/** The check of docs/releases.md before an engine is deployed. */
-	function verifyLine(): string {
-		const line = /^gh attestation verify .*$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[0] ?? "";
-		expect(line).toContain("grep -x pass");
-		return line;
-	}
-
-	const twoWorkloads = (folder: string): void =>
-		void quickProject(folder, {
-			"trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]"),
-		});
-
-	test("makes it in spite of a warning where that is allowed by hand, and its attestation does not verify as passed", async () => {
-		const [gh, github] = [ghStub(), releaseActions()];
-		const { run } = await runExample("release.yml", {
-			...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
+test("is red where they pass with a warning, and says why nothing was released", async () => {
+	const gh = ghStub();
+	const { run } = await runExample("release.yml", {
+		...{
+			event: "push",
+			ref: "refs/tags/v2",
+			programs: gh.programs,
 			repository: makeRepository([twoWorkloads, good]),
-			payload: { ref: "refs/tags/v2", inputs: { "allow-warnings": "true" } },
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
-		expect(gh.calls()).toEqual([expect.stringContaining("release create v2 ")]);
-		expect(github.attested().predicate).toMatchObject({ outcome: "warn" });
-		expect(github.verify(verifyLine())).toBe(1);
+			...releaseActions(),
+		},
+		payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
 	});
-
-	test("is red where they pass with a warning, and says why nothing was released", async () => {
-		const gh = ghStub();
-		const { run } = await runExample("release.yml", {
-			...{
-				event: "push",
-				ref: "refs/tags/v2",
-				programs: gh.programs,
-				repository: makeRepository([twoWorkloads, good]),
-				...releaseActions(),
-			},
-			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
-		expect(gh.calls()).toEqual([]);
-		expect(run.log).toMatch(
-			/v2 was not released: the outcome of its gate is 'warn', not 'pass' \(1 .*checks pass\)/,
-		);
-		expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
-	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
+	expect(gh.calls()).toEqual([]);
+	expect(run.log).toMatch(
+		/v2 was not released: the outcome of its gate is 'warn', not 'pass' \(1 .*checks pass\)/,
+	);
+	expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
 });
 
 /** On one machine, two parts may not measure the same engine: each has a model of its own. */
@@ -382,28 +366,26 @@ function twoModels(names: readonly [string, string]) {
 	};
 }
 
-describe("matrix.yml", () => {
-	test("plans, measures each part, and puts the parts into one comment", async () => {
-		const runners = `runners:
+test("plans, measures each part, and puts the parts into one comment", async () => {
+	const runners = `runners:
   - { name: l4, labels: self-hosted, engines: [small] }
   - { name: h200, labels: [self-hosted, gpu], engines: [large] }
 `;
-		const write = twoModels(["small", "large"]);
-		const repository = makeRepository([(folder) => write(folder, runners), changed], change);
-		const { run, github } = await runExample("matrix.yml", {
-			event: "pull_request",
-			payload: pullPayload(repository),
-			repository,
-		});
-		expect(resultsOf(run), run.log).toEqual({
-			plan: ["success"],
-			measure: ["success", "success"],
-			report: ["success"],
-		});
-		expect(github.state.comments).toHaveLength(1);
-		for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
-		expect(github.state.violations).toEqual([]);
+	const write = twoModels(["small", "large"]);
+	const repository = makeRepository([(folder) => write(folder, runners), changed], change);
+	const { run, github } = await runExample("matrix.yml", {
+		event: "pull_request",
+		payload: pullPayload(repository),
+		repository,
 	});
+	expect(resultsOf(run), run.log).toEqual({
+		plan: ["success"],
+		measure: ["success", "success"],
+		report: ["success"],
+	});
+	expect(github.state.comments).toHaveLength(1);
+	for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
+	expect(github.state.violations).toEqual([]);
 });
 
 describe.each([
@@ -431,68 +413,63 @@ describe.each([
 	});
 });
 
-describe("the reusable workflow", () => {
-	const gate = readFileSync(".github/workflows/gate.yml", "utf8");
-	const fromCheckout = (text: string): string =>
-		text.replace(
-			/uses: trtgate\/trtgate\/(\S+)@.*/,
-			`uses: ./$1 # the checkout that it pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
-		);
-	const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
+const gate = readFileSync(".github/workflows/gate.yml", "utf8");
+const fromCheckout = (text: string): string =>
+	text.replace(
+		/uses: trtgate\/trtgate\/(\S+)@.*/,
+		`uses: ./$1 # the checkout that it pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
+	);
+const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
 
-	test("gives the jobs that measure, and only them, its container with all GPUs", async () => {
-		const docker = await startDocker();
-		const repository = makeRepository([(folder) => [write(folder), good(folder)], changed], change);
-		const edit = (text: string): string =>
-			fromCheckout(text).replace("# container:", "container:").replace("self-hosted,gpu", "self-hosted");
-		const { run } = await runExample("reusable.yml", {
-			...{ event: "pull_request", payload: pullPayload(repository), repository, edit, docker: docker.host },
-		});
-		expect(docker.asked, run.log).toMatchObject([
-			{
-				Image: "nvcr.io/nvidia/tensorrt:25.09-py3",
-				HostConfig: { DeviceRequests: [{ Count: -1, Capabilities: [["gpu"]] }] },
-			},
-		]);
-		expect(Object.values(resultsOf(run)).flat().sort(), run.log).toEqual(["failure", "success"]);
+test("gives the jobs that measure, and only them, its container with all GPUs", async () => {
+	const docker = await startDocker();
+	const repository = makeRepository([(folder) => [write(folder), good(folder)], changed], change);
+	const edit = (text: string): string =>
+		fromCheckout(text).replace("# container:", "container:").replace("self-hosted,gpu", "self-hosted");
+	const { run } = await runExample("reusable.yml", {
+		...{ event: "pull_request", payload: pullPayload(repository), repository, edit, docker: docker.host },
 	});
+	expect(docker.asked, run.log).toMatchObject([
+		{
+			Image: "nvcr.io/nvidia/tensorrt:25.09-py3",
+			HostConfig: { DeviceRequests: [{ Count: -1, Capabilities: [["gpu"]] }] },
+		},
+	]);
+	expect(Object.values(resultsOf(run)).flat().sort(), run.log).toEqual(["failure", "success"]);
+});
 
-	test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
-		const after = [
-			...[
-				"  after:",
-				"    needs: gate",
-				"    runs-on: ubuntu-latest",
-				"    steps:",
-				'      - run: echo "outcome is $OUTCOME"',
-			],
-			...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
-		].join("\n");
-		const edit = (text: string): string =>
-			fromCheckout(text)
-				.replace("# only: resnet50/*", "only: small, large")
-				.replace("# backend: tensorrt", "backend: onnxruntime")
-				.concat(after);
-		const runners =
-			"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
-		const models = twoModels(["small", "large"]);
-		const repository = makeRepository(
-			[(folder) => [write(folder), models(folder, runners)], changed],
-			change,
-		);
-		const { run, github } = await runExample("reusable.yml", {
-			...{ event: "pull_request", payload: pullPayload(repository), repository, edit },
-		});
-		expect(
-			run.jobs.map(({ result }) => result),
-			run.log,
-		).toEqual(Array(run.jobs.length).fill("success"));
-		expect(run.log).toMatch(/^outcome is pass$/m);
-		expect(github.state.comments).toHaveLength(1);
-		for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
-		expect(github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
-		expect(github.state.violations).toEqual([]);
+test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
+	const after = [
+		...[
+			"  after:",
+			"    needs: gate",
+			"    runs-on: ubuntu-latest",
+			"    steps:",
+			'      - run: echo "outcome is $OUTCOME"',
+		],
+		...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
+	].join("\n");
+	const edit = (text: string): string =>
+		fromCheckout(text)
+			.replace("# only: resnet50/*", "only: small, large")
+			.replace("# backend: tensorrt", "backend: onnxruntime")
+			.concat(after);
+	const runners =
+		"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
+	const models = twoModels(["small", "large"]);
+	const repository = makeRepository([(folder) => [write(folder), models(folder, runners)], changed], change);
+	const { run, github } = await runExample("reusable.yml", {
+		...{ event: "pull_request", payload: pullPayload(repository), repository, edit },
 	});
+	expect(
+		run.jobs.map(({ result }) => result),
+		run.log,
+	).toEqual(Array(run.jobs.length).fill("success"));
+	expect(run.log).toMatch(/^outcome is pass$/m);
+	expect(github.state.comments).toHaveLength(1);
+	for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
+	expect(github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+	expect(github.state.violations).toEqual([]);
 });
 
 test("every example is played", () => {
@@ -503,79 +480,69 @@ test("every example is played", () => {
 	expect(names.filter((name) => !scenarios.includes(`"${name}"`))).toEqual([]);
 });
 
-describe("the composite action", () => {
-	test("runs the same gate in one step, with its outputs handed on", async () => {
-		const repository = makeRepository([good, changed], change);
-		const steps = [
-			"      - id: gate",
-			"        uses: trtgate/trtgate/composite@$1",
-			"        with:",
-			"          prepare: echo made > made.txt",
-			'      - run: echo "outcome is $OUTCOME"; cat made.txt',
-			"        env:",
-			"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
-		];
-		const edit = (text: string): string =>
-			text.replace(
-				/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m,
-				steps.join("\n"),
-			);
-		const { run, github } = await runExample("pull-request.yml", {
-			event: "pull_request",
-			payload: pullPayload(repository),
-			repository,
-			edit,
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(run.log).toMatch(/^outcome is pass$/m);
-		expect(run.log).toMatch(/^made$/m);
-		expect(github.state.comments).toHaveLength(1);
-		expect(github.state.violations).toEqual([]);
+test("runs the same gate in one step, with its outputs handed on", async () => {
+	const repository = makeRepository([good, changed], change);
+	const steps = [
+		"      - id: gate",
+		"        uses: trtgate/trtgate/composite@$1",
+		"        with:",
+		"          prepare: echo made > made.txt",
+		'      - run: echo "outcome is $OUTCOME"; cat made.txt',
+		"        env:",
+		"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
+	];
+	const edit = (text: string): string =>
+		text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m, steps.join("\n"));
+	const { run, github } = await runExample("pull-request.yml", {
+		event: "pull_request",
+		payload: pullPayload(repository),
+		repository,
+		edit,
 	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(run.log).toMatch(/^outcome is pass$/m);
+	expect(run.log).toMatch(/^made$/m);
+	expect(github.state.comments).toHaveLength(1);
+	expect(github.state.violations).toEqual([]);
 });
 
-describe("the cache", () => {
-	test("keeps engines and kernel timings with the repository", async () => {
-		const states = (["base", "head"] as const).map((arm) => (folder: string) => {
-			const files = comparisonFiles("same-model", arm);
-			writeProject(folder, {
-				...files,
-				"trtgate.yml": String(files["trtgate.yml"]).replace(/^cache:.*\n/m, ""),
-			});
+test("keeps engines and kernel timings with the repository", async () => {
+	const states = (["base", "head"] as const).map((arm) => (folder: string) => {
+		const files = comparisonFiles("same-model", arm);
+		writeProject(folder, {
+			...files,
+			"trtgate.yml": String(files["trtgate.yml"]).replace(/^cache:.*\n/m, ""),
 		});
-		const repository = makeRepository(states, change);
-		const { run, github } = await runExample("pull-request.yml", {
-			...{ event: "pull_request", payload: pullPayload(repository), repository },
-			path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
-			edit: (text) =>
-				text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
-		});
-		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual([
-			"engines",
-			"timing",
-		]);
-		expect(github.state.violations).toEqual([]);
 	});
+	const repository = makeRepository(states, change);
+	const { run, github } = await runExample("pull-request.yml", {
+		...{ event: "pull_request", payload: pullPayload(repository), repository },
+		path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
+		edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
+	});
+	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+	expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual([
+		"engines",
+		"timing",
+	]);
+	expect(github.state.violations).toEqual([]);
 });
 
-describe("golden-refresh.yml", () => {
-	test("proposes the golden that it recorded as one pull request", async () => {
-		const repository = makeRepository([wrong]);
-		const gitDir = temporaryFolder();
-		spawnSync("git", ["clone", "--quiet", "--bare", repository.folder, gitDir]);
-		const { run, github } = await runExample("golden-refresh.yml", {
-			...{ event: "workflow_dispatch", repository, github: await localGitHub({ gitDir }) },
-			payload: { inputs: { model: "net", reason: "The head was retrained." }, ref: "refs/heads/main" },
-		});
-		expect(resultsOf(run), run.log).toEqual({ record: ["success"] });
-		expect(github.state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main" }]);
-		expect(github.state.issues[0]?.body).toContain("Why: The head was retrained. — ");
-		expect(run.summaries.join("\n")).toContain("was opened");
-		const log = ["-C", gitDir, "log", "-1", "--name-only", "--format=", "trtgate/goldens"];
-		const changedFiles = spawnSync("git", log, { encoding: "utf8" }).stdout.trim().split("\n");
-		expect(changedFiles).toContain("golden/golden.json");
-		expect(changedFiles.filter((path) => !path.startsWith("golden/"))).toEqual([]);
-		expect(github.state.violations).toEqual([]);
+test("proposes the golden that it recorded as one pull request", async () => {
+	const repository = makeRepository([wrong]);
+	const gitDir = temporaryFolder();
+	spawnSync("git", ["clone", "--quiet", "--bare", repository.folder, gitDir]);
+	const { run, github } = await runExample("golden-refresh.yml", {
+		...{ event: "workflow_dispatch", repository, github: await localGitHub({ gitDir }) },
+		payload: { inputs: { model: "net", reason: "The head was retrained." }, ref: "refs/heads/main" },
 	});
+	expect(resultsOf(run), run.log).toEqual({ record: ["success"] });
+	expect(github.state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main" }]);
+	expect(github.state.issues[0]?.body).toContain("Why: The head was retrained. — ");
+	expect(run.summaries.join("\n")).toContain("was opened");
+	const log = ["-C", gitDir, "log", "-1", "--name-only", "--format=", "trtgate/goldens"];
+	const changedFiles = spawnSync("git", log, { encoding: "utf8" }).stdout.trim().split("\n");
+	expect(changedFiles).toContain("golden/golden.json");
+	expect(changedFiles.filter((path) => !path.startsWith("golden/"))).toEqual([]);
+	expect(github.state.violations).toEqual([]);
 });

@@ -266,10 +266,17 @@ async function recordingUnderAnyName(): Promise<Recording> {
 	return { ...recording, engine: (id) => recording.engine(names.get(id) ?? id) };
 }
 
-async function judge({ config = [], files }: Row) {
+/** The recording, and a folder of both sides without configs. */
+async function unpack() {
+	const sides = temporaryFolder();
+	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(sides, arm));
+	cpSync(join(sides, "head/golden"), join(sides, "base/golden"), { recursive: true });
+	return { sides, recording: await recordingUnderAnyName() };
+}
+
+async function judge({ config = [], files }: Row, { sides, recording }: Awaited<ReturnType<typeof unpack>>) {
 	const folder = temporaryFolder();
-	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(folder, arm));
-	cpSync(join(folder, "head/golden"), join(folder, "base/golden"), { recursive: true });
+	cpSync(sides, folder, { recursive: true });
 	const head = config.reduce((text, [from, to]) => {
 		expect(text, from).toContain(from);
 		return text.replace(from, to);
@@ -278,7 +285,7 @@ async function judge({ config = [], files }: Row) {
 	writeFileSync(join(folder, "head/trtgate.yml"), head);
 	files?.(join(folder, "head"));
 	const clock = systemClock();
-	const { backend, telemetry } = replay(await recordingUnderAnyName(), clock);
+	const { backend, telemetry } = replay(recording, clock);
 	const gpuLease = { take: async () => ({ release: async () => {} }) };
 	mkdirSync(join(folder, "out"));
 	const done = await gate({
@@ -334,13 +341,14 @@ const docs = resolve("bench/changes.md");
 const marks = ["<!-- begin: what a change can do -->\n", "<!-- end: what a change can do -->"] as const;
 
 it("a slower and wrong head fails whatever else it changes, as bench/changes.md says", async () => {
-	const { recipe, outcome: unchanged } = await judge({ change: "" });
+	const unpacked = await unpack();
+	const { recipe, outcome: unchanged } = await judge({ change: "" }, unpacked);
 	// A base that cannot be read would be refused in every row.
 	expect(unchanged).toBe("fail");
 	const lines: string[] = [];
 	for (const { config = [], ...row } of allRows) {
 		const given = config.map(([from, to]) => [from, to.replace("RECIPE", recipe)] as const);
-		const { outcome, gates, recipes, errors } = await judge({ ...row, config: given });
+		const { outcome, gates, recipes, errors } = await judge({ ...row, config: given }, unpacked);
 		expect(["fail", "refused"], row.change).toContain(outcome);
 		const says = outcome === "refused" ? (errors[0] ?? "") : gatesText(gates);
 		lines.push(`| ${[row.change, outcome, says, recipes.join("; ") || "–"].map(cell).join(" | ")} |\n`);

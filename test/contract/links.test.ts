@@ -54,37 +54,35 @@ describe.each(pages.filter((page) => !page.endsWith("CHANGELOG.md")))("%s", (pag
 	});
 });
 
-describe("docs/ARCHITECTURE.md", () => {
-	const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
-	const pathPattern =
-		/`((?:src|core|formats|adapters|stages|app|ports|docs|test|scripts|worker|golden-schema|workflows-examples)\/[\w./-]*)`/g;
-	const rowsOf = (heading: string): string[] => {
-		const [, section = ""] = text.split(`\n## ${heading}\n`);
-		return (section.split("\n## ")[0] ?? "")
-			.split("\n")
-			.filter((line) => line.startsWith("| "))
-			.slice(1);
-	};
+const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
+const pathPattern =
+	/`((?:src|core|formats|adapters|stages|app|ports|docs|test|scripts|worker|golden-schema|workflows-examples)\/[\w./-]*)`/g;
+const rowsOf = (heading: string): string[] => {
+	const [, section = ""] = text.split(`\n## ${heading}\n`);
+	return (section.split("\n## ")[0] ?? "")
+		.split("\n")
+		.filter((line) => line.startsWith("| "))
+		.slice(1);
+};
 
-	it("docs/ARCHITECTURE.md names only files and folders that exist", () => {
-		const named = [...text.matchAll(pathPattern)];
-		expect(named.length).toBeGreaterThan(30);
-		for (const [, path = ""] of named)
-			expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
-	});
+it("docs/ARCHITECTURE.md names only files and folders that exist", () => {
+	const named = [...text.matchAll(pathPattern)];
+	expect(named.length).toBeGreaterThan(30);
+	for (const [, path = ""] of named)
+		expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
+});
 
-	it("docs/ARCHITECTURE.md explains at most 20 terms, one line each", () => {
-		expect(rowsOf("Glossary").length).toBeGreaterThan(10);
-		expect(rowsOf("Glossary").length).toBeLessThanOrEqual(20);
-	});
+it("docs/ARCHITECTURE.md explains at most 20 terms, one line each", () => {
+	expect(rowsOf("Glossary").length).toBeGreaterThan(10);
+	expect(rowsOf("Glossary").length).toBeLessThanOrEqual(20);
+});
 
-	it("docs/ARCHITECTURE.md names one to five files for every change", () => {
-		const rows = rowsOf("Where to change what");
-		expect(rows.length).toBeGreaterThan(15);
-		for (const row of rows) {
-			const paths = [...row.matchAll(/`[\w./-]+\/[\w./-]*`|`action\.yml`/g)].length;
-			expect(paths, row).toBeGreaterThan(0);
-			expect(paths, row).toBeLessThanOrEqual(5);
-		}
-	});
+it("docs/ARCHITECTURE.md names one to five files for every change", () => {
+	const rows = rowsOf("Where to change what");
+	expect(rows.length).toBeGreaterThan(15);
+	for (const row of rows) {
+		const paths = [...row.matchAll(/`[\w./-]+\/[\w./-]*`|`action\.yml`/g)].length;
+		expect(paths, row).toBeGreaterThan(0);
+		expect(paths, row).toBeLessThanOrEqual(5);
+	}
 });

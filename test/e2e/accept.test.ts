@@ -3,7 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	type CliRun,
+	expectExit,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const comment = "# What the classifier may cost.\n";
@@ -49,23 +56,30 @@ function openPlace(): Place {
 	};
 }
 
+const failing = (result: Result) => result.gates.filter(({ status }) => status === "fail");
 const latencyOf = (result: Result) => result.gates.filter(({ gate }) => gate === "latency");
 
-it("a slowdown that was accepted warns once with who and why, and leaves the rest of trtgate.yml as it was", async () => {
+it("a slowdown that was accepted warns once with who and why, excuses no other engine, and is stale once it is merged", async () => {
 	const place = openPlace();
 	const first = await place.run();
-	expect(first.run.exit, first.run.stdout + first.run.stderr).toBe(1);
+	expectExit(first.run, 1);
 	expect(latencyOf(first.result)).toMatchObject([{ status: "fail" }]);
+	expect(await place.accept()).toMatchObject({
+		exit: 2,
+		stderr: expect.stringContaining("accept needs a reason"),
+	});
 	const before = place.config();
 	const accepted = await place.accept("--reason", "twice the accuracy", "--by", "Ada");
-	expect(accepted.exit, accepted.stderr).toBe(0);
+	expectExit(accepted, 0);
 	expect(accepted.stdout).toMatch(
 		/net\/fp16: latency may grow by at most \d+\.\d%, for the engine [0-9a-f]+ only/,
 	);
-	expect(place.config().startsWith(before.slice(0, before.indexOf("gates:")))).toBe(true);
-	for (const kept of [comment, "# agreed"]) expect(place.config()).toContain(kept);
+	const entry = place.config();
+	expect(entry.startsWith(before.slice(0, before.indexOf("gates:")))).toBe(true);
+	for (const kept of [comment, "# agreed"]) expect(entry).toContain(kept);
+
 	const second = await place.run();
-	expect(second.run.exit, second.run.stdout + second.run.stderr).toBe(0);
+	expectExit(second.run, 0);
 	expect(second.result.outcome).toBe("warn");
 	expect(latencyOf(second.result)).toMatchObject([
 		{
@@ -78,41 +92,12 @@ it("a slowdown that was accepted warns once with who and why, and leaves the res
 			name === "terminal" ? second.run.stdout : readFileSync(join(place.folder, "out", name), "utf8");
 		expect(text.replace(/\s+/g, " "), name).toMatch(/by Ada: twice the accuracy/);
 	}
-});
 
-it("a slowdown that was accepted is stale once it is merged, for another engine, and for an engine that is gone", async () => {
-	const place = openPlace();
-	await place.run();
-	await place.accept("--reason", "twice the accuracy");
-	const accepted = place.config();
-	place.merge();
-	const merged = await place.run();
-	expect(merged.run.exit, merged.run.stdout + merged.run.stderr).toBe(1);
-	expect(merged.result.gates.filter(({ status }) => status === "fail")).toMatchObject([
-		{
-			gate: "accept",
-			model: "net",
-			engine: "fp16",
-			message: expect.stringContaining("the base already has this engine"),
-		},
-	]);
-	const pruned = await place.accept("--prune");
-	expect(pruned.exit, pruned.stderr).toBe(0);
-	expect(place.config()).toBe(accepted.slice(0, accepted.indexOf("accept:")));
-	expect((await place.run()).run.exit).toBe(0);
-});
-
-it("a slowdown that was accepted does not excuse the next one of the same engine", async () => {
-	const place = openPlace();
-	await place.run();
-	await place.accept("--reason", "twice the accuracy");
-	writeFileSync(
-		join(place.folder, "head/trtgate.yml"),
-		place.config().replace("{ precision: fp16 }", "{ precision: fp16, optimization-level: 1 }"),
-	);
+	const path = join(place.folder, "head/trtgate.yml");
+	writeFileSync(path, entry.replace("{ precision: fp16 }", "{ precision: fp16, optimization-level: 1 }"));
 	const next = await place.run();
-	expect(next.run.exit, next.run.stdout + next.run.stderr).toBe(1);
-	expect(next.result.gates.filter(({ status }) => status === "fail")).toMatchObject([
+	expectExit(next.run, 1);
+	expect(failing(next.result)).toMatchObject([
 		{ gate: "latency" },
 		{
 			gate: "accept",
@@ -120,19 +105,23 @@ it("a slowdown that was accepted does not excuse the next one of the same engine
 			location: { path: "head/trtgate.yml" },
 		},
 	]);
-});
 
-it("accept refuses a run in which nothing failed, and one without a reason", async () => {
-	const place = openPlace();
+	writeFileSync(path, entry);
 	place.merge();
-	await place.run();
-	const nothing = await place.accept("--reason", "why not");
-	expect(nothing).toMatchObject({
+	const merged = await place.run();
+	expectExit(merged.run, 1);
+	expect(failing(merged.result)).toMatchObject([
+		{
+			...{ gate: "accept", model: "net", engine: "fp16" },
+			message: expect.stringContaining("the base already has this engine"),
+		},
+	]);
+	const pruned = await place.accept("--prune");
+	expectExit(pruned, 0);
+	expect(place.config()).toBe(entry.slice(0, entry.indexOf("accept:")));
+	expect((await place.run()).run.exit).toBe(0);
+	expect(await place.accept("--reason", "why not")).toMatchObject({
 		exit: 2,
 		stderr: expect.stringContaining("has no failed figure that can be accepted"),
-	});
-	expect(await place.accept()).toMatchObject({
-		exit: 2,
-		stderr: expect.stringContaining("accept needs a reason"),
 	});
 });

@@ -1,10 +1,8 @@
 // The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
-import { git } from "../support/git-history.ts";
-import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import { expectExit, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
 /** The action of this repository on a workspace. */
 function runAction(
@@ -23,7 +21,7 @@ function runAction(
 it("the action says pass in its outputs and summary, and ends with 0", async () => {
 	const workspace = quickProject(temporaryFolder());
 	const run = await runAction(workspace, {});
-	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(run.outputs).toMatchObject({
 		outcome: "pass",
 		"failure-kind": "",
@@ -35,19 +33,6 @@ it("the action says pass in its outputs and summary, and ends with 0", async () 
 	expect(readResult(join(workspace, "trtgate-out")).outcome).toBe("pass");
 	expect(run.stdout).toMatch(/::group::/);
 	expect(run.stdout.match(/::group::/g)?.length).toBe(run.stdout.match(/::endgroup::/g)?.length);
-});
-
-it("the action fails the step and annotates the config line of the failed gate", async () => {
-	const workspace = temporaryFolder();
-	quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
-	quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
-	const run = await runAction(workspace, { base: "base" });
-	expect(run.exitCode).toBe(1);
-	expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
-	expect(run.annotations).toContainEqual(
-		expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }),
-	);
-	expect(run.summary).toMatch(/y.*relative L2/s);
 });
 
 it("the action annotates a fault of the config at its line", async () => {
@@ -64,31 +49,9 @@ it("the action its post step cleans up, and warns if there is no result", async 
 	const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
 	const out = join(workspace, "trtgate-out");
 	const run = await runAction(workspace, {}, { entry: "post", state: { out } });
-	expect(run.exitCode, run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(run.annotations).toContainEqual({
 		level: "warning",
 		message: expect.stringMatching(/before it could write a result/),
 	});
-});
-
-it("the action sends GitHub only valid requests, main and post", async () => {
-	const github = await startLocalGitHub();
-	onTestFinished(github.close);
-	const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
-	git(workspace, "init", "--quiet");
-	git(workspace, "add", "--all");
-	git(workspace, "commit", "--quiet", "--message", "First");
-	const sha = git(workspace, "rev-parse", "HEAD");
-	const env = await github.environment({
-		...{
-			event: "push",
-			payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha },
-			ref: "refs/heads/main",
-		},
-		...{ sha, workspace, temp: temporaryFolder() },
-	});
-	const run = await runAction(workspace, {}, { env, post: true });
-	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
-	expect(run.post?.exitCode, run.post?.stdout).toBe(0);
-	expect(github.state.violations).toEqual([]);
 });

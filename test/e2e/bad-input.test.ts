@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+	expectExit,
 	fixtures,
 	quickConfig,
 	quickProject,
@@ -44,7 +45,6 @@ interface Row {
 	what: string;
 	files?: Record<string, string | Uint8Array>;
 	argv?: string[];
-	exit: number;
 	code: string;
 	says: RegExp;
 	prepare?(folder: string): void;
@@ -56,99 +56,63 @@ const rows: Row[] = [
 	{
 		what: "no config",
 		argv: ["run", "--config", "none.yml"],
-		exit: 2,
 		code: "config-missing",
 		says: /none\.yml.*trtgate init/s,
 	},
 	{
 		what: "invalid YAML",
 		files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" },
-		exit: 2,
 		code: "config-syntax",
 		says: /^configuration: trtgate\.yml:3:1 is not valid YAML/m,
 	},
 	{
 		what: "an unknown key",
 		files: { "trtgate.yml": line("backed: onnxruntime") },
-		exit: 2,
 		code: "config-schema",
 		says: /trtgate\.yml:2:1.*backed.*backend/s,
 	},
 	{
-		what: "a wrong type",
-		files: { "trtgate.yml": quickConfig.replace("threads: 1", "threads: many") },
-		exit: 2,
-		code: "config-schema",
-		says: /threads.*"many"/s,
-	},
-	{
 		what: "a duplicate model",
 		files: { "trtgate.yml": quickConfig.replace("models:\n", "models:\n  net:\n    onnx: other.onnx\n") },
-		exit: 2,
 		code: "config-syntax",
 		says: /trtgate\.yml:\d+:\d+.*net/s,
 	},
 	{
+		what: "nothing to check",
+		files: { "trtgate.yml": "version: 1\nmodels: {}\n" },
+		code: "config-schema",
+		says: /models/,
+	},
+	{
 		what: "dims that bind nothing",
 		files: { "trtgate.yml": quickConfig.replaceAll("batch:", "bach:") },
-		exit: 2,
 		code: "config-dims",
 		says: /trtgate\.yml:7:13: .*bach.*batch/s,
 	},
 	{
-		what: "an axis without a size",
-		files: { "trtgate.yml": quickConfig.replace(/ {4}(dims|workloads): .*\n/g, "") },
-		exit: 2,
-		code: "config-dims",
-		says: /trtgate\.yml:5:3: Sizes are missing: "batch".*dims: \{ batch: 1 \}/s,
-	},
-	{
-		what: "a shape of an input that the model does not have",
-		files: {
-			"trtgate.yml": quickConfig.replace(
-				"    workloads:",
-				"    inputs: { z: { shape: [1] } }\n    workloads:",
-			),
-		},
-		exit: 2,
-		code: "config-dims",
-		says: /trtgate\.yml:8:15: .*no input "z"/s,
-	},
-	{
 		what: "a missing model",
 		files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") },
-		exit: 2,
 		code: "model-missing",
 		says: /trtgate\.yml:6:5: .*nowhere\.onnx/,
 	},
-	{
-		what: "a truncated model",
-		files: { "model.onnx": model.subarray(0, 200) },
-		exit: 2,
-		code: "model-unreadable",
-		says: /cut short|truncated|ends/i,
-	},
-	{ what: "an empty model", files: { "model.onnx": "" }, exit: 2, code: "model-unreadable", says: /empty/ },
+	{ what: "an empty model", files: { "model.onnx": "" }, code: "model-unreadable", says: /empty/ },
 	{
 		what: "a Git LFS pointer",
 		files: {
 			"model.onnx": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 5\n`,
 		},
-		exit: 2,
 		code: "model-unreadable",
 		says: /git lfs pull/,
 	},
 	{
 		what: "a model that is text",
 		files: { "model.onnx": "hello, I am no model\n" },
-		exit: 2,
 		code: "model-unreadable",
 		says: /model\.onnx/,
 	},
 	{
 		what: "a missing golden",
 		files: { "trtgate.yml": quickConfig.replace("golden/golden.json", "golden/none.json") },
-		exit: 2,
 		code: "golden-missing",
 		says: /none\.json/,
 	},
@@ -161,35 +125,24 @@ const rows: Row[] = [
 				cases: [{ ...golden.cases[0], outputs: { z: golden.cases[0].outputs.y } }],
 			}),
 		},
-		exit: 2,
 		code: "golden-other-model",
 		says: /\bz\b/,
 	},
 	{
 		what: "a golden with a NaN",
 		files: goldenWith([1, 2, Number.NaN, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
-		exit: 2,
 		code: "golden-uninformative",
 		says: /NaN.*\by\b|\by\b.*NaN/s,
 	},
 	{
 		what: "a constant golden",
 		files: goldenWith(Array(12).fill(0.25)),
-		exit: 2,
 		code: "golden-uninformative",
 		says: /cannot fail.*0\.25 everywhere/s,
 	},
 	{
-		what: "a golden tensor that was changed",
-		files: { "golden/y0.npy": npy(Array(12).fill(1), [3, 4]) },
-		exit: 2,
-		code: "tensor-invalid",
-		says: /y0\.npy.*SHA-256/s,
-	},
-	{
 		what: "a path out of the workspace",
 		files: { "trtgate.yml": quickConfig.replace("model.onnx", "../model.onnx") },
-		exit: 2,
 		code: "path-outside-workspace",
 		says: /\.\.\/model\.onnx/,
 	},
@@ -203,38 +156,20 @@ const rows: Row[] = [
 				join(folder, "model.onnx"),
 			]);
 		},
-		exit: 2,
 		code: "path-outside-workspace",
 		says: /model\.onnx.*link/s,
 	},
 	{
 		what: "an output folder below a file",
 		argv: ["run", "--out", "model.onnx/out"],
-		exit: 2,
 		code: "output-unwritable",
 		says: /model\.onnx\/out/,
 	},
-	{
-		what: "nothing to check",
-		files: { "trtgate.yml": "version: 1\nmodels: {}\n" },
-		exit: 2,
-		code: "config-schema",
-		says: /models/,
-	},
-	{ what: "an unknown command", argv: ["runn"], exit: 2, code: "usage", says: /runn.*`trtgate run`/s },
-	{ what: "an unknown option", argv: ["run", "--bse", "x"], exit: 2, code: "usage", says: /--bse.*--base/s },
-	{
-		what: "an option without its value",
-		argv: ["run", "--base"],
-		exit: 2,
-		code: "usage",
-		says: /--base needs a value/,
-	},
+	{ what: "an unknown command", argv: ["runn"], code: "usage", says: /runn.*`trtgate run`/s },
 	{
 		what: "pairs that are no pairs",
 		files: { "p.json": '{"pairs":[{"base":1}]}' },
 		argv: ["verdict", "p.json"],
-		exit: 2,
 		code: "pairs-invalid",
 		says: /pairs\/0.*head/s,
 	},
@@ -242,14 +177,19 @@ const rows: Row[] = [
 		what: "a result that is none",
 		files: { "out/result.json": "{}" },
 		argv: ["report", "out"],
-		exit: 2,
 		code: "result-invalid",
 		says: /result\.json/,
 	},
 	{
+		what: "a ref that is not there",
+		prepare: (folder) => void execFileSync("git", ["init", "-q"], { cwd: folder }),
+		argv: ["run", "--base", "v9.9", "--out", "out"],
+		code: "git-ref",
+		says: /v9\.9/,
+	},
+	{
 		what: "init over an existing config",
 		argv: ["init", "model.onnx"],
-		exit: 2,
 		code: "output-unwritable",
 		says: /trtgate\.yml already exists/,
 	},
@@ -257,7 +197,7 @@ const rows: Row[] = [
 
 it.each(rows)(
 	"bad input is refused with one clear error: $what",
-	async ({ files, argv, exit, code, says, prepare }) => {
+	async ({ files, argv, code, says, prepare }) => {
 		const folder = quickProject(join(temporaryFolder(), "project"), files);
 		prepare?.(folder);
 		const before = readdirSync(folder).sort();
@@ -267,10 +207,10 @@ it.each(rows)(
 		expect(said).toMatch(says);
 		expect(said, "the fix").toMatch(/→ \S/);
 		expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
-		expect(run.exit).toBe(exit);
+		expect(run.exit).toBe(2);
 		if (argv === undefined) {
 			const dry = await runCli(["run", "--dry-run", "--out", "out"], { cwd: folder });
-			expect(dry, "with --dry-run").toMatchObject({ exit, stderr: expect.stringContaining(`[${code}]`) });
+			expect(dry, "with --dry-run").toMatchObject({ exit: 2, stderr: expect.stringContaining(`[${code}]`) });
 			expect(dry.stderr).toMatch(says);
 		}
 		const left = existsSync(join(folder, "out"))
@@ -320,7 +260,7 @@ describe("hostile names", () => {
 		quickProject(join(folder, "base"), { "trtgate.yml": config });
 		quickProject(join(folder, "head"), { "trtgate.yml": config });
 		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
+		expectExit(run, 0);
 		const [html, markdown] = ["report.html", "report.md"].map((name) =>
 			readFileSync(join(folder, "out", name), "utf8"),
 		);
@@ -340,42 +280,40 @@ describe("hostile names", () => {
 	});
 });
 
-describe("a disk that fills up", () => {
-	const canMount = (() => {
-		try {
-			execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
-				stdio: "ignore",
-			});
-			return true;
-		} catch {
-			return false;
-		}
-	})();
+const canMount = (() => {
+	try {
+		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
+			stdio: "ignore",
+		});
+		return true;
+	} catch {
+		return false;
+	}
+})();
 
-	it.skipIf(!canMount)(
-		"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
-		async () => {
-			const folder = quickProject(temporaryFolder());
-			mkdirSync(join(folder, "small"));
-			const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
-			let exit = 0;
-			let said = "";
-			try {
-				said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
-					cwd: folder,
-					encoding: "utf8",
-					stdio: ["ignore", "pipe", "pipe"],
-				});
-			} catch (error) {
-				const failed = error as { status: number; stderr: string; stdout: string };
-				exit = failed.status;
-				said = failed.stdout + failed.stderr;
-			}
-			expect(said).toContain("[disk-full]");
-			expect(exit).toBe(3);
-		},
-	);
-});
+it.skipIf(!canMount)(
+	"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
+	async () => {
+		const folder = quickProject(temporaryFolder());
+		mkdirSync(join(folder, "small"));
+		const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
+		let exit = 0;
+		let said = "";
+		try {
+			said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
+				cwd: folder,
+				encoding: "utf8",
+				stdio: ["ignore", "pipe", "pipe"],
+			});
+		} catch (error) {
+			const failed = error as { status: number; stderr: string; stdout: string };
+			exit = failed.status;
+			said = failed.stdout + failed.stderr;
+		}
+		expect(said).toContain("[disk-full]");
+		expect(exit).toBe(3);
+	},
+);
 
 it("a second run in an output folder that is in use is refused, and names the owner", async () => {
 	const waits = untimed().replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: read _ < gate");
@@ -398,5 +336,5 @@ it("a project whose files are links inside the workspace works", async () => {
 	});
 	symlinkSync("real/model.onnx", join(folder, "model.onnx"));
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 });

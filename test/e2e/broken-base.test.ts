@@ -1,13 +1,13 @@
 // A base that has the model and cannot give it: an error of the run in every report, never new and never green.
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest, schedule } from "../support/event-payloads.ts";
+import { expect, it } from "vitest";
+import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { pathWithoutLfs } from "../support/git-without-lfs.ts";
-import { startLocalGitHub } from "../support/local-github/start.ts";
+import { openPlay } from "../support/github-play.ts";
 import {
+	expectExit,
 	quickConfig,
 	readResult,
 	runCli,
@@ -15,7 +15,6 @@ import {
 	untimed,
 	writeProject,
 } from "../support/project.ts";
-import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
 
 /** A recorded model: what a base lacks is the same on any backend. */
@@ -100,7 +99,7 @@ it("a base whose models are broken in every way is an error with a fix in every 
 		},
 	);
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(2);
+	expectExit(run, 2);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
 	for (const [model, { code, says }] of Object.entries(models)) {
@@ -128,7 +127,7 @@ it("a base whose models are broken in every way is an error with a fix in every 
 it("a base whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
 	const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
 	const run = await gate(cwd, { path: pathWithoutLfs(cwd) });
-	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	expectExit(run, 3);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
@@ -141,7 +140,7 @@ it("a base whose config cannot be read, and whose prepare command fails, is the 
 		exporter: "here",
 	});
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(2);
+	expectExit(run, 2);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
 	expect(result.errors).toMatchObject([
@@ -163,7 +162,7 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 ])("a base that %s makes the model new: exit 0", async (_, base, head) => {
 	const cwd = repositoryOf(base, head);
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	const result = readResult(join(cwd, "out"));
 	expect(result.workloads).toMatchObject([
 		{
@@ -173,25 +172,17 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	]);
 });
 
-it.each([
-	["gates: { not-comparable: fail }\n", 0, "inconclusive"],
-	["gates: { inconclusive: fail }\n", 0, "inconclusive"],
-])(
-	"a base whose config has an engine of which its tree has no model is compared with nothing, and never green: with the base's rules %j exit %i",
-	async (gates, exit, outcome) => {
-		const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": `${lenient}${gates}` }));
-		const run = await gate(cwd);
-		expect(run.exit, run.stdout + run.stderr).toBe(exit);
-		const result = readResult(join(cwd, "out"));
-		expect(result).toMatchObject({ outcome, workloads: [{ verdict: "not-comparable" }] });
-		const messages = result.gates
-			.map(({ message }) => message)
-			.filter((message) => /not comparable/i.test(message));
-		expect(messages).toEqual([
-			expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /),
-		]);
-	},
-);
+it("a base whose config has an engine of which its tree has no model is compared with nothing, and never green, whatever its rules say", async () => {
+	const rules = `${lenient}gates: { not-comparable: fail, inconclusive: fail }\n`;
+	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": rules }));
+	const run = await gate(cwd);
+	expectExit(run, 0);
+	const { outcome, workloads, gates } = readResult(join(cwd, "out"));
+	expect([outcome, workloads[0]?.verdict]).toEqual(["inconclusive", "not-comparable"]);
+	expect(gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message))).toEqual([
+		expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /),
+	]);
+});
 
 it("a base that does not build is compared with nothing, and never green", async () => {
 	const other = Buffer.from(model);
@@ -213,118 +204,73 @@ it("a base that does not build is compared with nothing, and never green", async
 	expect(run.stdout).not.toMatch(/PASSED/);
 });
 
-describe("a base's golden", () => {
-	const manifest = String(project["golden/golden.json"]);
+const manifest = String(project["golden/golden.json"]);
 
-	it.each<[string, string, RegExp]>([
-		["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
-		[
-			"whose tensors stayed pointers of Git LFS, and that is another now",
-			manifest.replace("bc667c05d1d632a43bf23e796e7704268ec43df11ce493f7a918e186e9c57a89", "0".repeat(64)),
-			/Golden encoder@1 became another of the same id.*1 output moved/,
-		],
-	])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
-		const cwd = repositoryOf((folder) => {
-			files({})(folder);
-			writeProject(folder, { "golden/golden.json": golden, "golden/hidden-0.bin": pointer });
-		});
-		const run = await gate(cwd);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const result = readResult(join(cwd, "out"));
-		expect(result.outcome).toBe("warn");
-		expect(result.gates).toContainEqual(
-			expect.objectContaining({
-				gate: "golden-change",
-				status: "warn",
-				message: expect.stringMatching(says),
-			}),
-		);
+it.each<[string, string, RegExp]>([
+	["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
+	[
+		"whose tensors stayed pointers of Git LFS, and that is another now",
+		manifest.replace("bc667c05d1d632a43bf23e796e7704268ec43df11ce493f7a918e186e9c57a89", "0".repeat(64)),
+		/Golden encoder@1 became another of the same id.*1 output moved/,
+	],
+])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
+	const cwd = repositoryOf((folder) => {
+		files({})(folder);
+		writeProject(folder, { "golden/golden.json": golden, "golden/hidden-0.bin": pointer });
 	});
+	const run = await gate(cwd);
+	expectExit(run, 0);
+	const result = readResult(join(cwd, "out"));
+	expect(result.outcome).toBe("warn");
+	expect(result.gates).toContainEqual(
+		expect.objectContaining({
+			gate: "golden-change",
+			status: "warn",
+			message: expect.stringMatching(says),
+		}),
+	);
 });
 
-describe("a workflow's base", () => {
-	const quick = { "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+const replay = { comparison: "same-model" } as const;
 
-	async function openPlace(config = quickConfig) {
-		const repo = makeRepository({
-			base: { ...quick, "trtgate.yml": config },
-			head: { ...quick, "trtgate.yml": config, exporter: "here" },
-		});
-		const workspace = workspaceOf(repo);
-		const github = await startLocalGitHub({ gitDir: repo.origin });
-		onTestFinished(() => github.close());
-		const temp = join(repo.root, "temp");
-		mkdirSync(join(temp, "empty"), { recursive: true });
-		return { repo, workspace, github, temp };
-	}
+async function openPull(config = quickConfig) {
+	const play = await openPlay();
+	const quick = { "trtgate.yml": config, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+	const base = play.commit(quick, { ref: "refs/heads/main" });
+	const head = play.commit({ exporter: "here" }, { onto: base });
+	return { play, base, head };
+}
 
-	type Place = Awaited<ReturnType<typeof openPlace>>;
-	const pulled = ({ repo }: Place) => ({
-		...{ event: "pull_request", payload: pullRequest({ head: repo.head, base: repo.base }) },
-		...{ sha: repo.merge, ref: "refs/pull/7/merge" },
-	});
-	const nightly = ({ repo }: Place) => ({
-		event: "schedule",
-		payload: schedule(),
-		sha: repo.merge,
-		ref: "refs/heads/main",
-	});
-
-	async function play(
-		place: Place,
-		job: ReturnType<typeof pulled | typeof nightly>,
-		env: Readonly<Record<string, string>> = {},
-	) {
-		const { workspace, temp, github } = place;
-		const given = await github.environment({ ...job, workspace, temp } as Parameters<
-			typeof github.environment
-		>[0]);
-		const run = await runActionFolder(".", {
-			env: { ...given, TRTGATE_LOCKS: temp, ...env },
-			cwd: workspace,
-		});
-		return { run, result: readResult(join(workspace, "trtgate-out")) };
-	}
-
-	it.each([
-		["pull request", pulled],
-		["night", nightly],
-	] as const)(
-		"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
-		async (_, job) => {
-			const place = await openPlace();
-			const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
-			expect(run.exitCode, run.stdout + run.stderr).toBe(3);
-			expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
-			expect(result.errors).toMatchObject([
-				{ code: "tool-missing", fix: expect.stringContaining("Install git") },
-			]);
-			expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-			expect(run.summary).toContain("git is not installed");
-		},
-	);
-
-	it("a workflow's base cannot be found in files without a history: exit 2", async () => {
-		const place = await openPlace();
-		rmSync(join(place.workspace, ".git"), { recursive: true });
-		const { run, result } = await play(place, pulled(place));
-		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-		expect(result.errors).toMatchObject([
-			{ code: "git-ref", message: expect.stringContaining("not a git repository") },
+it.each(["pull request", "night"])(
+	"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
+	async (kind) => {
+		const { play, base, head } = await openPull();
+		const env = { PATH: join(play.root, "empty") };
+		const { run, result } = await (kind === "pull request"
+			? play.pull({ base, head }, { replay, env })
+			: play.run({
+					...{ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", replay, env },
+				}));
+		expectExit(run, 3);
+		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+		expect(result().errors).toMatchObject([
+			{ code: "tool-missing", fix: expect.stringContaining("Install git") },
 		]);
-	});
+		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+		expect(run.summary).toContain("git is not installed");
+	},
+);
 
-	it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
-		const place = await openPlace(
-			untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
-		);
-		const { run, result } = await play(place, pulled(place));
-		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-		expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);
-		const { comments, checkRuns } = place.github.state;
-		expect(comments[0]?.body).toMatch(/## 🛑 .*[\s\S]*failed in the base[\s\S]*compare with another commit/);
-		expect(checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("failed in the base");
-	});
+it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
+	const { play, ...pushed } = await openPull(
+		untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
+	);
+	const { run, result } = await play.pull(pushed, { replay });
+	expectExit(run, 2);
+	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
+	expect(result().errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);
+	const { comments, checkRuns } = play.github.state;
+	expect(comments[0]?.body).toMatch(/## 🛑 .*[\s\S]*failed in the base[\s\S]*compare with another commit/);
+	expect(checkRuns).toMatchObject([{ conclusion: "failure" }]);
+	expect(run.summary).toContain("failed in the base");
 });

@@ -9,6 +9,7 @@ import { git } from "../support/git-history.ts";
 import { armFiles, openPlay } from "../support/github-play.ts";
 import { type Planted, plantedPrograms } from "../support/planted-programs.ts";
 import {
+	expectExit,
 	quickProject,
 	readResult,
 	runCli,
@@ -54,7 +55,7 @@ it("on a CPU, the action runs only those programs of a checkout that its config 
 		HOME: temporaryFolder(),
 	};
 	const run = await runActionFolder(".", { cwd, env, post: true });
-	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
 	expect(readResult(join(cwd, "trtgate-out")).backend.name).toBe("ONNX Runtime (WebAssembly)");
 });
@@ -64,7 +65,7 @@ it("the command line runs only those programs of a checkout that its config name
 	const cwd = checkout(planted, automatic);
 	const home = { HOME: temporaryFolder() };
 	const done = await runCli(["run", "--out", "out"], { cwd, env: home });
-	expect(done.exit, done.stdout + done.stderr).toBe(0);
+	expectExit(done, 0);
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
 	const env = { ...home, XDG_CACHE_HOME: temporaryFolder(), npm_config_registry: "http://127.0.0.1:1" };
 	const native = await runCli(["run", "--out", "out", "--onnxruntime", "native"], { cwd, env });

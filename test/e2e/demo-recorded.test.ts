@@ -2,23 +2,17 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { countWords } from "../../src/core/report/highlight.ts";
-import { readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { expectSchema } from "../support/expect-schema.ts";
+import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { shownFindings, shownLines } from "../support/shown-lines.ts";
-
-const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
-	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
-);
-const dist = process.env["TRTGATE_DIST"];
 
 /** One run, which every test reads. */
 async function replayDemo() {
 	const folder = temporaryFolder(afterAll);
 	const run = await runCli(["demo", "--recorded", "--out", "out"], {
 		cwd: folder,
-		...(dist === undefined ? {} : { dist }),
 	});
 	return { run, out: join(folder, "out"), result: readResult(join(folder, "out")) };
 }
@@ -30,8 +24,8 @@ beforeAll(async () => {
 
 it("the recorded demo finds the wrong net, the slower net and the unchanged one, without a GPU", async () => {
 	const { run, out, result } = demo;
-	expect(run.exit, run.stderr).toBe(0);
-	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	expectExit(run, 0);
+	expectSchema(result, "result");
 	expect(result.outcome).toBe("fail");
 	expect(result.errors).toEqual([]);
 	const [segmenter, classifier, encoder] = result.workloads;

@@ -3,7 +3,6 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { timesKeys } from "../../src/formats/trtexec/export-times.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 

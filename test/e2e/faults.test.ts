@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
 	distWithFaultyWorker,
+	expectExit,
+	gateFolders,
 	quickConfig,
 	quickProject,
-	readResult,
-	runCli,
-	temporaryFolder,
+	twoProjects,
 	untimed,
 } from "../support/project.ts";
 import { until } from "../support/until.ts";
@@ -17,12 +17,8 @@ import { until } from "../support/until.ts";
 const impatient = quickConfig.replace("threads: 1", "threads: 1, timeout: 1s");
 const withoutGolden = impatient.replace(/ {4}golden:.*\n/, "");
 
-function arms(files: Record<string, string>): string {
-	const folder = temporaryFolder();
-	quickProject(join(folder, "base"), files);
-	quickProject(join(folder, "head"), { "model.onnx": "fixture:reexported.onnx", ...files });
-	return folder;
-}
+const arms = (files: Record<string, string>): string =>
+	twoProjects(files, { "model.onnx": "fixture:reexported.onnx", ...files });
 
 interface Fault {
 	what: string;
@@ -77,12 +73,8 @@ it.each(faults)(
 		const hangs = code === "tool-timeout";
 		const config = hangs ? (kind === "count" ? withoutGolden : impatient) : quickConfig;
 		const folder = arms({ "trtgate.yml": kind === "infer" ? untimed(config) : config });
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-			cwd: folder,
-			dist: distWithFaultyWorker(kind, misbehave),
-		});
-		expect(run.exit, run.stdout + run.stderr).toBe(3);
-		const result = readResult(join(folder, "out"));
+		const { run, result } = await gateFolders(folder, { dist: distWithFaultyWorker(kind, misbehave) });
+		expectExit(run, 3);
 		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 		expect(result.errors.map((error) => error.code)).toContain(code);
 		expect(JSON.stringify(result.errors)).toMatch(says);
@@ -105,9 +97,8 @@ it.each(faults)(
 it("a model that ONNX Runtime cannot run is refused by the build gate with the operator's name: exit 1", async () => {
 	const folder = arms({});
 	quickProject(join(folder, "head"), { "model.onnx": "fixture:unsupported-op.onnx" });
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
-	expect(run.exit, run.stdout + run.stderr).toBe(1);
-	const result = readResult(join(folder, "out"));
+	const { run, result } = await gateFolders(folder);
+	expectExit(run, 1);
 	expect(result.workloads).toEqual([]);
 	expect(run.stdout).toMatch(/Frobnicate/);
 });
@@ -115,16 +106,12 @@ it("a model that ONNX Runtime cannot run is refused by the build gate with the o
 it("Ctrl-C ends the children and leaves a valid partial result, marked as such", async () => {
 	const folder = arms({ "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 20s") });
 	let pid = 0;
-	const running = runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-		cwd: folder,
-		onStart: (started) => (pid = started),
-	});
+	const running = gateFolders(folder, { onStart: (started) => (pid = started) });
 	const raw = join(folder, "out", "logs");
 	await until(() => existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("count-")));
 	process.kill(pid, "SIGINT");
-	const run = await running;
-	expect(run.exit, run.stdout + run.stderr).toBe(3);
-	const result = readResult(join(folder, "out"));
+	const { run, result } = await running;
+	expectExit(run, 3);
 	expect(result.partial).toMatchObject({ stage: "measure", reason: expect.stringContaining("SIGINT") });
 	expect(result.outcome).toBe("error");
 	expect(result.golden).toHaveLength(2);

@@ -1,5 +1,5 @@
 // The comments of a pull request with several configs, jobs and attempts, through the bundle of the report action.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { openReportPlay, type ReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
@@ -44,48 +44,32 @@ it("comments of one pull request are one for each config and each name, and a se
 	expect(play.github.state.violations).toEqual([]);
 });
 
-it("a pull request has one comment even if two jobs have both seen none", async () => {
-	const play = await open();
-	// The first one's comment is made late: the other has looked by then.
-	play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });
-	const both = await Promise.all(["left", "right"].map((job) => play.report({ job })));
-	expect(both.map(({ run }) => run.exitCode)).toEqual([1, 1]);
-	expect(play.github.state.comments).toHaveLength(1);
-	const created = play.github.state.requests.filter(
-		({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"),
-	);
-	expect(created.length, "both created one").toBe(2);
-	expect(play.github.state.violations).toEqual([]);
+const models = Array.from({ length: 500 }, (_, index) => `detector-with-a-long-name-${index}`);
+const gates: GateResult[] = models.map((model) =>
+	buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),
+);
+const large = buildResult({
+	...{ outcome: "fail", gates, arms },
+	workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
 });
 
-describe("a report of 500 workloads", () => {
-	const models = Array.from({ length: 500 }, (_, index) => `detector-with-a-long-name-${index}`);
-	const gates: GateResult[] = models.map((model) =>
-		buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),
-	);
-	const large = buildResult({
-		...{ outcome: "fail", gates, arms },
-		workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
+it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
+	const play = await open(large);
+	const { run, published } = await play.report();
+	expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+	expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+	const [body = ""] = shownComments(play);
+	const [{ summary } = { summary: "" }] = play.github.state.checkRuns;
+	for (const text of [body, summary ?? ""]) {
+		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+		expect(text).toMatch(/Shortened to fit a comment; left out: .*all but 60 rows/);
+		expect(text).toContain("… and 440 more rows.");
+		expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
+	}
+	expect(run.summary).toContain("detector-with-a-long-name-399");
+	expect(run.outputs).toMatchObject({
+		failed: "500",
+		"report-url": expect.stringContaining("/artifacts/"),
 	});
-
-	it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
-		const play = await open(large);
-		const { run, published } = await play.report();
-		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
-		expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
-		const [body = ""] = shownComments(play);
-		const [{ summary } = { summary: "" }] = play.github.state.checkRuns;
-		for (const text of [body, summary ?? ""]) {
-			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
-			expect(text).toMatch(/Shortened to fit a comment; left out: .*all but 60 rows/);
-			expect(text).toContain("… and 440 more rows.");
-			expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
-		}
-		expect(run.summary).toContain("detector-with-a-long-name-399");
-		expect(run.outputs).toMatchObject({
-			failed: "500",
-			"report-url": expect.stringContaining("/artifacts/"),
-		});
-		expect(play.github.state.violations).toEqual([]);
-	});
+	expect(play.github.state.violations).toEqual([]);
 });

@@ -63,7 +63,6 @@ describe.concurrent("a cache service", () => {
 	}
 
 	it.for<[string, Fault, Record<string, string>]>([
-		["is away", { path: lookup, times: always, status: 503, body: {} }, { cache: "github-timeout" }],
 		["is silent", { path: lookup, times: always, delayMs: 3_600_000 }, { cache: "github-timeout" }],
 		[
 			"denies writing",
@@ -72,16 +71,6 @@ describe.concurrent("a cache service", () => {
 				times: always,
 				status: 403,
 				body: { code: "permission_denied", msg: "cache write denied: no" },
-			},
-			{},
-		],
-		[
-			"is full",
-			{
-				path: reserve,
-				times: always,
-				status: 429,
-				body: { code: "resource_exhausted", msg: "quota exceeded" },
 			},
 			{},
 		],

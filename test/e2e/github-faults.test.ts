@@ -21,8 +21,6 @@ const checkRuns = /\/check-runs/;
 const artifacts = /ArtifactService\/CreateArtifact/;
 const refused = { message: "Resource not accessible by integration" };
 const html = "<!DOCTYPE html><title>Unicorn!</title>";
-/** The year 2099. */
-const later = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "4102444800" };
 
 interface Row {
 	faults: readonly Fault[];
@@ -33,7 +31,7 @@ interface Row {
 }
 
 const commentAndCheck = (code: string): Record<string, string> => ({ comment: code, "check run": code });
-/** The slowest come first, because five are played at a time. */
+/** What the toolkit's clients and GitHub's API do together; test/host/app/publish has each fault of the API alone. The slowest come first. */
 const rows: Readonly<Record<string, Row>> = {
 	"an artifact service that is away": {
 		faults: [{ path: artifacts, times: always, status: 503, body: {} }],
@@ -83,66 +81,13 @@ const rows: Readonly<Record<string, Row>> = {
 		lost: { comment: "github-rejected", artifact: "github-conflict" },
 		says: "body is too long",
 	},
-	"429 with a short retry-after": {
-		faults: [{ path: rest, times: 2, status: 429, headers: { "retry-after": "1" }, body: {} }],
-	},
-	"429 with a long retry-after": {
-		faults: [{ path: rest, times: always, status: 429, headers: { "retry-after": "3600" }, body: {} }],
-		lost: commentAndCheck("github-rate-limited"),
-	},
-	"the hour's requests used up": {
-		faults: [
-			{
-				path: rest,
-				times: always,
-				status: 403,
-				headers: later,
-				body: { message: "API rate limit exceeded" },
-			},
-		],
-		lost: commentAndCheck("github-rate-limited"),
-	},
-	"the secondary limit": {
-		faults: [
-			{
-				...{ method: "POST", path: comments, times: 1, status: 403, headers: { "retry-after": "2" } },
-				body: { message: "You have exceeded a secondary rate limit" },
-			},
-		],
-	},
 	"502 after the comment was made, and a cut line after the check run was made": {
 		faults: [
 			{ method: "POST", path: comments, status: 502, body: html, applied: true },
 			{ method: "POST", path: checkRuns, hangUp: true, applied: true },
 		],
 	},
-	"500 once, and a cut line before the check run was made": {
-		faults: [
-			{ method: "GET", path: comments, status: 500, body: html },
-			{ method: "POST", path: checkRuns, hangUp: true },
-		],
-	},
-	"503 for ever": {
-		faults: [
-			{ path: rest, times: always, status: 503, body: { message: "No server is currently available" } },
-		],
-		lost: commentAndCheck("github-unavailable"),
-	},
 	"silence once": { faults: [{ method: "GET", path: checkRuns, delayMs: 11_000 }] },
-	"half an answer": { faults: [{ method: "GET", path: comments, truncate: true }] },
-	"HTML in place of JSON": {
-		faults: [
-			{
-				method: "GET",
-				path: comments,
-				times: always,
-				status: 200,
-				body: html,
-				headers: { "content-type": "text/html" },
-			},
-		],
-		lost: { comment: "github-reply" },
-	},
 	"a full artifact storage": {
 		faults: [
 			{

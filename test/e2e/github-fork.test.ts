@@ -1,7 +1,9 @@
 // A stranger's pull request, played end to end: the same outcome, nothing written, and the report from a second workflow.
+
 import { expect, it } from "vitest";
 import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
 import { artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";
+import { expectExit } from "../support/project.ts";
 
 const fork = repository("stranger/engines", 80_002);
 
@@ -17,7 +19,7 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 		payload: pullRequest({ head, base, merge }, { headRepository: fork }),
 		inputs: { cache: "true" },
 	});
-	expect(gate.run.exitCode, gate.run.stdout + gate.run.stderr).toBe(1);
+	expectExit(gate.run, 1);
 	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });
 	expect(gate.run.summary).toContain("1 golden mismatch");
 	expect(gate.run.annotations).toContainEqual(
@@ -28,6 +30,7 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	expect(state.requests.filter(({ path }) => path.includes("CreateCacheEntry"))).toEqual([]);
 	expect([state.comments, state.checkRuns, state.caches]).toEqual([[], [], []]);
 	expect(gate.run.stdout).toContain("the change comes from a fork");
+	expect(gate.run.stdout).toMatch(/no comment: the token of a fork's pull request only reads/);
 	expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toContain("result.json");
 	expectTidy(play, gate);
 
@@ -41,7 +44,7 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 			head_repository: fork,
 		}),
 	});
-	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
+	expectExit(report.run, 0);
 	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
 	expect(state.comments).toMatchObject([
 		{ issue: 7, body: expect.stringContaining("net · fp32 does not match its goldens in 1 of 1 case") },

@@ -1,8 +1,10 @@
 // A pull request whose run cannot begin, played end to end: what an earlier commit passed with must not stand there as this one's.
+
 import { expect, it } from "vitest";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";
+import { expectExit } from "../support/project.ts";
 
 it("the action replaces the green comment by what is at fault and where, in the comment, the check run, the summary and the artifact", async () => {
 	const play = await openPlay();
@@ -10,7 +12,7 @@ it("the action replaces the green comment by what is at fault and where, in the 
 	const replay = { comparison: "same-model" } as const;
 	const { base, head: right } = play.sides("same-model");
 	const green = await play.pull({ base, head: right }, { replay, runId: 500 });
-	expect(green.run.exitCode, green.run.stdout + green.run.stderr).toBe(0);
+	expectExit(green.run, 0);
 	expect(state.comments[0]?.body).toContain("## ✅");
 
 	const wrong = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: @everyone"]]), {
@@ -19,7 +21,7 @@ it("the action replaces the green comment by what is at fault and where, in the 
 	const refused = await play.pull({ base, head: wrong }, { replay, runId: 501 });
 	const merge = git(play.origin, "rev-parse", "refs/pull/7/merge");
 	const { run } = refused;
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({
 		outcome: "error",
 		"failure-kind": "configuration",

@@ -1,80 +1,49 @@
 // The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
-import { runActionFolder } from "../support/action-runner.ts";
+import type { ActionRun } from "../support/action-runner.ts";
 import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
-import { checkOut, git } from "../support/git-history.ts";
-import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
+import { git } from "../support/git-history.ts";
+import { openPlay, type Play, type PlayedJob } from "../support/github-play.ts";
+import { expectExit, quickConfig } from "../support/project.ts";
 
 const ref = "refs/heads/trtgate/goldens";
 
-interface Place {
-	github: LocalGitHub;
-	origin: string;
-	work: string;
+const main = "refs/heads/main";
+const quickFiles = {
+	"trtgate.yml": quickConfig,
+	"model.onnx": "fixture:wrong.onnx",
+	golden: "fixture:golden",
+};
+
+interface Place extends Pick<Play, "github" | "origin"> {
 	/** Commit of a ref of the origin; "" if it does not exist. */
 	at(ref: string): string;
 	/** Files of a commit that differ from another, with how. */
 	changes(from: string, to: string): string[];
-	/** Commits what `work` holds, and moves a branch of the origin there. */
-	push(ref: string): string;
-	run(
-		inputs: Record<string, string>,
-		more?: Partial<Job>,
-		onStart?: (pid: number) => void,
-	): Promise<Awaited<ReturnType<typeof runActionFolder>> & { workspace: string }>;
+	/** Commits further files onto main as a person, and moves a branch of the origin there. */
+	push(files: Readonly<Record<string, string>>, ref: string): string;
+	run(inputs: Record<string, string>, more?: Partial<PlayedJob>): Promise<ActionRun & { workspace: string }>;
 }
 
 /** A repository whose golden belongs to another model than the one that lies there now. */
-async function openPlace(
-	files: Readonly<Record<string, string>> = { "model.onnx": "fixture:wrong.onnx" },
-): Promise<Place> {
-	const root = temporaryFolder();
-	const [work, origin, workspace, temp] = ["work", "origin.git", "workspace", "temp"].map((name) =>
-		join(root, name),
-	) as [string, string, string, string];
-	mkdirSync(work);
-	git(work, "init", "-q");
-	git(root, "init", "-q", "--bare", origin);
-	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
-	const github = await startLocalGitHub({ gitDir: origin });
-	onTestFinished(() => github.close());
-	const push = (to: string): string => {
-		git(work, "add", "-A");
-		git(work, "commit", "-q", "--allow-empty", "-m", "A person's");
-		git(work, "push", "-q", "--force", origin, `HEAD:${to}`);
-		return git(work, "rev-parse", "HEAD");
-	};
-	quickProject(work, files);
-	push("refs/heads/main");
+async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
+	const play = await openPlay();
+	const { github, origin } = play;
+	play.commit({ ...quickFiles, ...files }, { ref: main });
+	const at = (name: string): string => git(origin, "for-each-ref", "--format=%(objectname)", name);
 	return {
-		...{ github, origin, work, push },
-		at: (name) => git(origin, "for-each-ref", "--format=%(objectname)", name),
+		...{ github, origin, at },
 		changes: (from, to) => git(origin, "diff", "--no-renames", "--name-status", from, to).split("\n"),
-		async run(inputs, more = {}, onStart = () => {}) {
-			rmSync(workspace, { recursive: true, force: true });
-			const sha = git(origin, "rev-parse", "refs/heads/main");
-			checkOut({ origin, folder: workspace, ref: "refs/heads/main", commit: sha, depth: 1 });
-			const job: Job = {
-				event: "workflow_dispatch",
-				payload: workflowDispatch("refs/heads/main"),
-				sha,
-				ref: "refs/heads/main",
-				workspace,
-				temp,
-			};
-			const env = await github.environment({ ...job, ...more });
-			const given = {
-				reason: "The head was retrained.",
-				"time-limit": "10m",
-				cases: "2",
-				onnxruntime: "wasm",
-				...inputs,
-			};
-			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
+		push: (more, ref) => play.commit(more, { onto: at(main), ref }),
+		async run(inputs, more = {}) {
+			const { run, workspace } = await play.run({
+				...{ event: "workflow_dispatch", payload: workflowDispatch(main), sha: at(main), ref: main },
+				...{ action: "golden", replay: { comparison: "same-model" } },
+				inputs: { reason: "The head was retrained.", cases: "2", onnxruntime: "wasm", ...inputs },
+				...more,
+			});
 			return { ...run, workspace };
 		},
 	};
@@ -89,7 +58,7 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	const place = await openPlace();
 	const [main, { state }] = [place.at("refs/heads/main"), place.github];
 	const first = await place.run({ model: "net", draft: "true" });
-	expect(first.exitCode, first.stdout + first.stderr).toBe(0);
+	expectExit(first, 0);
 	const commit = place.at(ref);
 	const number = state.pulls[0]?.number;
 	expect(first.outputs).toEqual({
@@ -164,9 +133,8 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 
 it("a golden that changed is not written over a person's commit, and the run reports it", async () => {
 	const place = await openPlace();
-	writeProject(place.work, { "golden/README.md": "A person's words.\n" });
-	const theirs = place.push(ref);
-	const run = await place.run({ seed: "7" });
+	const theirs = place.push({ "golden/README.md": "A person's words.\n" }, ref);
+	const run = await place.run({ seed: "7", "time-limit": "10ms" });
 	expect(run.exitCode).toBe(2);
 	expect(run.outputs).toMatchObject({ changed: "true", commit: "", "failure-kind": "configuration" });
 	expect(run.annotations[0]).toMatchObject({
@@ -201,7 +169,7 @@ it("a job that is cancelled proposes nothing, and ends at once", async () => {
 		if (children === "") setTimeout(cancel, 20, pid);
 		else process.kill(pid, "SIGINT");
 	};
-	const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
+	const run = await place.run({ cases: "2000" }, { more: { onStart: cancel } });
 	expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
 	expect(run.annotations[0]).toMatchObject({
 		title: "trtgate: interrupted",
@@ -213,7 +181,7 @@ it("a job that is cancelled proposes nothing, and ends at once", async () => {
 it("a token without rights to write contents reports the lines to add, and keeps what was recorded in the workspace", async () => {
 	const permissions = { contents: "read", "pull-requests": "write" } as const;
 	const place = await openPlace();
-	const run = await place.run({}, { permissions });
+	const run = await place.run({ "time-limit": "10ms" }, { permissions });
 	expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
 	expect(run.annotations[0]).toMatchObject({
 		title: "trtgate: github-permission",
@@ -229,7 +197,7 @@ it.each([
 ])("inputs with %s are refused in words", async (_, inputs, says) => {
 	const place = await openPlace();
 	const run = await place.run(inputs);
-	expect(run.exitCode, run.stdout).toBe(2);
+	expectExit(run, 2);
 	expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(says);
 	expect(written(place)).toEqual([]);
 });
@@ -243,8 +211,8 @@ it("several models share a pull request; one that cannot be recorded keeps none 
 			.replace("golden/golden.json", `golden/${name}/golden.json`);
 	const models = `${named("a", "model.onnx")}${named("'::error::b @acme'", "none.onnx").replace(/golden\/.*\/golden/, "golden/b/golden")}`;
 	const place = await openPlace({ "trtgate.yml": quickConfig.replace(model, models) });
-	const run = await place.run({});
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+	const run = await place.run({ "time-limit": "10ms" });
+	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({ changed: "true", "failure-kind": "configuration" });
 	expect(place.changes("refs/heads/main", ref)).toContain("A\tgolden/a/golden.json");
 	const { body, title } = place.github.state.issues[0] ?? {};

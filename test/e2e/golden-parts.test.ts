@@ -1,6 +1,6 @@
 // Goldens of a detector's raw head through the built bundle: parts with limits of their own.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
@@ -11,10 +11,8 @@ import { float32 } from "../support/golden-tensors.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
-const dist = process.env["TRTGATE_DIST"];
-
 function golden(argv: readonly string[], cwd: string): Promise<CliRun> {
-	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+	return runCli(["golden", ...argv], { cwd });
 }
 
 function read(cwd: string): GoldenManifest {

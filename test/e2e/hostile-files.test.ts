@@ -2,11 +2,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { outputOf } from "../support/child-output.ts";
 import { compileCache } from "../support/compile-cache.ts";
 import {
+	expectExit,
 	quickConfig,
 	quickProject,
 	runCli,
@@ -87,7 +88,7 @@ it.each(rows)(
 		expect(run.stderr).toMatch(what === "3 GB" ? /\[[a-z-]+\]\n/ : new RegExp(`\\[(${code.source})\\]`));
 		expect(run.stderr).toContain(file);
 		expect(run.stderr).toMatch(/→ \S/);
-		expect(run.exit, run.stderr).toBe(2);
+		expectExit(run, 2);
 	},
 );
 
@@ -152,104 +153,102 @@ it("too few files that may be open are the machine's fault, not a bug", async ()
 	expect(seen.filter((exit) => exit !== 0 && exit !== 3 && exit !== 134)).toEqual([]);
 });
 
-describe("a config outside of the workspace", () => {
-	const secret = "root:x:0:0:hunter2";
+const secret = "root:x:0:0:hunter2";
 
-	function withSecret(): { workspace: string; outside: string } {
-		const root = temporaryFolder();
-		writeProject(root, { "secret.txt": secret, "ws/.git/HEAD": "ref: refs/heads/main\n" });
-		return { workspace: quickProject(join(root, "ws")), outside: join(root, "secret.txt") };
+function withSecret(): { workspace: string; outside: string } {
+	const root = temporaryFolder();
+	writeProject(root, { "secret.txt": secret, "ws/.git/HEAD": "ref: refs/heads/main\n" });
+	return { workspace: quickProject(join(root, "ws")), outside: join(root, "secret.txt") };
+}
+
+function expectRefused(
+	run: Pick<ActionRun, "stdout" | "stderr"> & { exitCode?: number; exit?: number | null },
+): void {
+	const said = run.stdout + run.stderr;
+	expect(said).toContain("[path-outside-workspace]");
+	expect(said).not.toMatch(/root:x|hunter2/);
+	expect(run.exitCode ?? run.exit).toBe(2);
+}
+
+const event = {
+	GITHUB_REPOSITORY: "acme/engines",
+	GITHUB_EVENT_NAME: "workflow_dispatch",
+	GITHUB_SHA: "1".repeat(40),
+};
+
+it.each([
+	["the gate", "."],
+	["plan/", "plan"],
+	["golden/", "golden"],
+])(
+	"a config outside of the workspace is refused by %s before it is opened, as a path and as a link",
+	async (_, action) => {
+		const { workspace, outside } = withSecret();
+		const env = {
+			...event,
+			GITHUB_EVENT_PATH: join(workspace, "event.json"),
+			GITHUB_REF: "refs/heads/main",
+			XDG_CACHE_HOME: join(workspace, ".cache"),
+		};
+		writeFileSync(env.GITHUB_EVENT_PATH, "{}");
+		const run = (config: string) =>
+			runActionFolder(action, {
+				cwd: workspace,
+				env,
+				inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) },
+			});
+		expectRefused(await run("../secret.txt"));
+		expectRefused(await run(outside));
+		symlinkSync(outside, join(workspace, "link.yml"));
+		expectRefused(await run("link.yml"));
+	},
+);
+
+it.each([
+	["run", ["run"]],
+	["golden record", ["golden", "record", "--model", "net"]],
+	["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
+])(
+	"a config outside of the workspace is refused by `%s` if a link of the repository leads there",
+	async (_, argv) => {
+		const { workspace, outside } = withSecret();
+		symlinkSync(outside, join(workspace, "link.yml"));
+		symlinkSync(dirname(outside), join(workspace, "folder"));
+		for (const config of ["link.yml", "folder/secret.txt"])
+			expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
+	},
+);
+
+it("a config outside of the workspace may be named by a person, and is then read like any config", async () => {
+	const { workspace } = withSecret();
+	const elsewhere = quickProject(temporaryFolder());
+	const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], {
+		cwd: workspace,
+	});
+	expectExit(run, 0);
+});
+
+it("a config outside of the workspace that is text and no mapping is not quoted", async () => {
+	const { outside } = withSecret();
+	for (const text of [secret, `- ${secret}\n`, `"${secret}" x`, `{ ${secret}`]) {
+		writeFileSync(outside, text);
+		const run = await runCli(["run", "--config", outside], { cwd: dirname(outside) });
+		expect([run.exit, run.stderr]).toEqual([2, expect.not.stringContaining("hunter2")]);
 	}
+});
 
-	function expectRefused(
-		run: Pick<ActionRun, "stdout" | "stderr"> & { exitCode?: number; exit?: number | null },
-	): void {
-		const said = run.stdout + run.stderr;
-		expect(said).toContain("[path-outside-workspace]");
-		expect(said).not.toMatch(/root:x|hunter2/);
-		expect(run.exitCode ?? run.exit).toBe(2);
+it.each([
+	["golden inspect", ["golden", "inspect", "secret.json"]],
+	["verdict", ["verdict", "secret.json"]],
+	["report", ["report", "."]],
+	["golden check", ["golden", "check", "secret.json", "--outputs", "."]],
+])("a config outside of the workspace and text that is no JSON is not quoted by `%s`", async (_, argv) => {
+	const folder = temporaryFolder();
+	for (const text of [secret, `"${secret}"`, `["${secret}"]`, `{"a": ${secret}}`]) {
+		for (const name of ["secret.json", "result.json"]) writeFileSync(join(folder, name), text);
+		const run = await runCli(argv, { cwd: folder });
+		expect([run.exit, run.stderr]).toEqual([2, expect.not.stringMatching(/hunter2|root:x/)]);
 	}
-
-	const event = {
-		GITHUB_REPOSITORY: "acme/engines",
-		GITHUB_EVENT_NAME: "workflow_dispatch",
-		GITHUB_SHA: "1".repeat(40),
-	};
-
-	it.each([
-		["the gate", "."],
-		["plan/", "plan"],
-		["golden/", "golden"],
-	])(
-		"a config outside of the workspace is refused by %s before it is opened, as a path and as a link",
-		async (_, action) => {
-			const { workspace, outside } = withSecret();
-			const env = {
-				...event,
-				GITHUB_EVENT_PATH: join(workspace, "event.json"),
-				GITHUB_REF: "refs/heads/main",
-				XDG_CACHE_HOME: join(workspace, ".cache"),
-			};
-			writeFileSync(env.GITHUB_EVENT_PATH, "{}");
-			const run = (config: string) =>
-				runActionFolder(action, {
-					cwd: workspace,
-					env,
-					inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) },
-				});
-			expectRefused(await run("../secret.txt"));
-			expectRefused(await run(outside));
-			symlinkSync(outside, join(workspace, "link.yml"));
-			expectRefused(await run("link.yml"));
-		},
-	);
-
-	it.each([
-		["run", ["run"]],
-		["golden record", ["golden", "record", "--model", "net"]],
-		["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
-	])(
-		"a config outside of the workspace is refused by `%s` if a link of the repository leads there",
-		async (_, argv) => {
-			const { workspace, outside } = withSecret();
-			symlinkSync(outside, join(workspace, "link.yml"));
-			symlinkSync(dirname(outside), join(workspace, "folder"));
-			for (const config of ["link.yml", "folder/secret.txt"])
-				expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
-		},
-	);
-
-	it("a config outside of the workspace may be named by a person, and is then read like any config", async () => {
-		const { workspace } = withSecret();
-		const elsewhere = quickProject(temporaryFolder());
-		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], {
-			cwd: workspace,
-		});
-		expect(run.exit, run.stderr).toBe(0);
-	});
-
-	it("a config outside of the workspace that is text and no mapping is not quoted", async () => {
-		const { outside } = withSecret();
-		for (const text of [secret, `- ${secret}\n`, `"${secret}" x`, `{ ${secret}`]) {
-			writeFileSync(outside, text);
-			const run = await runCli(["run", "--config", outside], { cwd: dirname(outside) });
-			expect([run.exit, run.stderr]).toEqual([2, expect.not.stringContaining("hunter2")]);
-		}
-	});
-
-	it.each([
-		["golden inspect", ["golden", "inspect", "secret.json"]],
-		["verdict", ["verdict", "secret.json"]],
-		["report", ["report", "."]],
-		["golden check", ["golden", "check", "secret.json", "--outputs", "."]],
-	])("a config outside of the workspace and text that is no JSON is not quoted by `%s`", async (_, argv) => {
-		const folder = temporaryFolder();
-		for (const text of [secret, `"${secret}"`, `["${secret}"]`, `{"a": ${secret}}`]) {
-			for (const name of ["secret.json", "result.json"]) writeFileSync(join(folder, name), text);
-			const run = await runCli(argv, { cwd: folder });
-			expect([run.exit, run.stderr]).toEqual([2, expect.not.stringMatching(/hunter2|root:x/)]);
-		}
-	});
 });
 
 it("the second signal ends a process that waits for a file for ever", async () => {
@@ -275,33 +274,31 @@ void readFile("pipe");
 	expect(await ended).toMatchObject({ signal: "SIGTERM", stdout: "asked tidied" });
 });
 
-describe("an old Node", () => {
-	/** Says that it is old, and lacks what old ones lack. */
-	const preload =
-		'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
+/** Says that it is old, and lacks what old ones lack. */
+const preload =
+	'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])(
-		"an old Node is named by dist/%s.js, first thing",
-		async (entryPoint) => {
-			const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
-			const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], {
-				cwd: folder,
-			});
-			expect([run.exit, run.stderr]).toEqual([
-				3,
-				expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
-			]);
-		},
-	);
+it.each(["cli", "main", "plan", "report", "golden", "post"])(
+	"an old Node is named by dist/%s.js, first thing",
+	async (entryPoint) => {
+		const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
+		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], {
+			cwd: folder,
+		});
+		expect([run.exit, run.stderr]).toEqual([
+			3,
+			expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
+		]);
+	},
+);
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])(
-		"an old Node fails at nothing before that: dist/%s.js loads the check alone",
-		(entryPoint) => {
-			const importsOf = (path: string) =>
-				[...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
-			const loaded = importsOf(`dist/${entryPoint}.js`);
-			expect(loaded).toContain("./chunks/app-entry.js");
-			expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);
-		},
-	);
-});
+it.each(["cli", "main", "plan", "report", "golden", "post"])(
+	"an old Node fails at nothing before that: dist/%s.js loads the check alone",
+	(entryPoint) => {
+		const importsOf = (path: string) =>
+			[...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
+		const loaded = importsOf(`dist/${entryPoint}.js`);
+		expect(loaded).toContain("./chunks/app-entry.js");
+		expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);
+	},
+);

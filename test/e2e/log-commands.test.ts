@@ -5,12 +5,10 @@ import { expect, it } from "vitest";
 import { buildGate, buildResult, buildWorkload } from "../support/build-result.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const cli = (argv: readonly string[], cwd: string) =>
 	runCli(argv, {
 		cwd,
 		env: { GITHUB_ACTIONS: "true" },
-		...(dist === undefined ? {} : { dist: resolve(dist) }),
 	});
 
 const hostile = "::error title=Gate::passed";

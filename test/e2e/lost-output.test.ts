@@ -71,12 +71,11 @@ const reports: [string, number][] = [
 ];
 
 describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout) => {
-	it.each(reports)(
+	// Each of them writes to the same stream in the same way, so some will do for the second sink.
+	it.each(stdout === "/dev/full" ? reports : reports.slice(0, 3))(
 		"a lost stdout loses the report of `%s`, which is nowhere else: never green",
 		async (command, kept) => {
-			const cwd = project();
-			expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
-			const { exit, said } = await runInto(command.split(" "), cwd, { stdout });
+			const { exit, said } = await runInto(command.split(" "), project(), { stdout });
 			expect(exit, said).toBe(kept === 0 ? 3 : kept);
 			if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
 		},
@@ -95,7 +94,10 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 
 it("a lost stderr loses no result", async () => {
 	const cwd = project();
-	for (const stderr of ["/dev/full", "closed pipe"] as const)
-		for (const [command, kept] of reports)
+	for (const [stderr, some] of [
+		["/dev/full", reports],
+		["closed pipe", reports.slice(0, 3)],
+	] as const)
+		for (const [command, kept] of some)
 			expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);
 });

@@ -184,12 +184,3 @@ it("the gate is content with a changed interface if the base's rules allow it, a
 		expect.arrayContaining(["interface", "golden-change"]),
 	);
 });
-
-it("the gate ends as a configuration fault if no model is left", async () => {
-	const { exit, stderr, result } = await run((head) =>
-		names.forEach((name) => void rmSync(join(head, `${name}.onnx`))),
-	);
-	expect(exit).toBe(2);
-	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
-	for (const name of names) expect(stderr).toContain(`${name}.onnx`);
-});

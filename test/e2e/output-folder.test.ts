@@ -1,10 +1,18 @@
 // A pull request that commits its output folder, played end to end: nothing is read, written, deleted or uploaded there.
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { buildResult } from "../support/build-result.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { armFiles, artifactFiles, openPlay, type Play, type Played } from "../support/github-play.ts";
-import { quickProject, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	expectExit,
+	quickProject,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 
 /** Files beside the checkout on the runner, named like those of an earlier run. */
 function secrets(folder: string): string {
@@ -38,7 +46,7 @@ async function runPull(play: Play, plant: (work: string) => void): Promise<Playe
 
 function expectRefused(play: Play, played: Played, why: string): void {
 	const { run } = played;
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(run.stdout).toContain(why);
 	const { comments, checkRuns } = play.github.state;
@@ -67,18 +75,6 @@ it("an output folder that is a committed link is refused; the folder that it lea
 	expect(filesIn(elsewhere)).toEqual(before);
 });
 
-it("an output folder with a committed link in it is refused, and nothing is written through the link", async () => {
-	const play = await openPlay();
-	const elsewhere = secrets(join(play.root, "home"));
-	const before = filesIn(elsewhere);
-	const played = await runPull(play, (work) => {
-		mkdirSync(join(work, "trtgate-out"), { recursive: true });
-		symlinkSync(elsewhere, join(work, "trtgate-out/engines"));
-	});
-	expectRefused(play, played, "trtgate-out/engines is a link");
-	expect(filesIn(elsewhere)).toEqual(before);
-});
-
 it("an output folder with committed files is refused, and they are not uploaded as results", async () => {
 	const play = await openPlay();
 	const played = await runPull(play, (work) => {
@@ -103,7 +99,7 @@ it("an action refuses an output folder outside of the workspace", async () => {
 		inputs: { out: "../elsewhere" },
 	} as const;
 	const { run, workspace } = await play.run({ ...job, payload: {} });
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+	expectExit(run, 2);
 	expect(run.stdout).toMatch(/elsewhere is refused: it is below neither the workspace .* \[output-refused\]/);
 	expect(readdirSync(join(workspace, ".."))).not.toContain("elsewhere");
 });
@@ -119,9 +115,9 @@ it.each([
 		const root = temporaryFolder();
 		const elsewhere = secrets(join(root, "home"));
 		const folder = quickProject(join(root, "project"), { "trtgate.yml": untimed(), ".git/HEAD": "" });
-		const made = await runCli(["demo", "--recorded", "--out", "parts/one"], { cwd: folder });
-		expect(made.exit, made.stderr).toBe(0);
-		writeProject(elsewhere, { "result.json": readFileSync(join(folder, "parts/one/result.json"), "utf8") });
+		const result = JSON.stringify(buildResult());
+		writeProject(folder, { "parts/one/result.json": result });
+		writeProject(elsewhere, { "result.json": result });
 		const before = filesIn(elsewhere);
 		symlinkSync(elsewhere, join(folder, "trtgate-out"));
 		const run = await runCli([...argv], { cwd: folder });

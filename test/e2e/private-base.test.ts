@@ -16,7 +16,7 @@ import { pullRequest } from "../support/event-payloads.ts";
 import { checkOut, git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { type PrivateRemote, type RemoteRules, startPrivateRemote } from "../support/private-remote.ts";
-import { fixtures, readResult, temporaryFolder, untimed } from "../support/project.ts";
+import { expectExit, fixtures, readResult, temporaryFolder, untimed } from "../support/project.ts";
 import { makeRepository, type PullRepository } from "../support/pull-repository.ts";
 
 const token = "ghs_right";
@@ -195,7 +195,7 @@ const hasLfs = spawnSync("git", ["lfs", "version"]).status === 0;
 it.skipIf(!hasLfs).for(rows)("the base of a private repository $what", async (row) => {
 	const { run, workspace, calls, repo, remote } = await play(row);
 	const out = join(workspace, "trtgate-out");
-	expect(run.exitCode, run.stdout + run.stderr).toBe(row.exit);
+	expectExit(run, row.exit);
 	expect(run.outputs["outcome"]).toBe(row.outcome);
 	if (row.says === undefined) {
 		const { arms, golden } = readResult(out);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import * as models from "../support/probe-models.ts";
-import { readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
 
 interface Project {
 	/** ONNX file by model name. */
@@ -53,7 +53,7 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 		dims: Object.fromEntries([...dimsOf(byRows, rows), ...dimsOf(byTokens, rowsAndTokens)]),
 	});
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	const result = readResult(join(cwd, "out"));
 	expect(parseResult(readFileSync(join(cwd, "out/result.json"), "utf8"), "result.json")).toEqual(result);
 	expect(result.outcome).toBe("warn");
@@ -114,7 +114,7 @@ it("probes on ONNX Runtime fail what is new if the config requires it, and only 
 	write(join(folder, "base"), { models: { old: models.batchMean, fresh: models.steady }, top, dims });
 	write(join(folder, "head"), { models: { old: models.batchMean, fresh: models.batchMean }, top, dims });
 	const run = await gate(folder, ["--base", "base", "--head", "head"]);
-	expect(run.exit, run.stdout + run.stderr).toBe(1);
+	expectExit(run, 1);
 	const result = readResult(join(folder, "out"));
 	expect(result.probes).toMatchObject([
 		{
@@ -148,6 +148,6 @@ it("probes on ONNX Runtime are left to the night by default", async () => {
 		readFileSync(join(cwd, "trtgate.yml"), "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"),
 	);
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(readResult(join(cwd, "out")).probes).toBeUndefined();
 });

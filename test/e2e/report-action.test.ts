@@ -1,8 +1,7 @@
 // The actions plan/ and report/ as GitHub runs them, against a local GitHub: same run, after another run, and with hostile artifacts.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { formatMatrix, type MatrixJob } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
@@ -10,21 +9,12 @@ import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { expectExit, temporaryFolder, writeProject } from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 import { zipOf } from "../support/zip-writer.ts";
 
 const head = "d4e5f6a1b2c30718293a4b5c6d7e8f9012345678";
 const base = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678";
-const repo = { id: 1, full_name: "acme/engines" };
-const pullPayload = {
-	number: 7,
-	pull_request: {
-		number: 7,
-		head: { ref: "change", sha: head, repo },
-		base: { ref: "main", sha: base, repo },
-	},
-};
-
 interface Place {
 	github: LocalGitHub;
 	workspace: string;
@@ -33,14 +23,18 @@ interface Place {
 
 async function openPlace(): Promise<Place> {
 	const github = await startLocalGitHub();
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-report-"));
-	onTestFinished(async () => {
-		await rm(folder, { recursive: true, force: true });
-		await github.close();
+	onTestFinished(() => github.close());
+	return { github, workspace: temporaryFolder(), temp: temporaryFolder() };
+}
+
+/** Plans a push to main with this config. */
+async function planPush({ github, workspace, temp }: Place, config: string): Promise<ActionRun> {
+	writeProject(workspace, { "trtgate.yml": `version: 1\nmodels:\n  net: { onnx: net.onnx }\n${config}` });
+	const job = { event: "push", ref: "refs/heads/main", sha: head, payload: {} } as const;
+	return runActionFolder("plan", {
+		env: await github.environment({ ...job, workspace, temp }),
+		cwd: workspace,
 	});
-	const [workspace, temp] = [join(folder, "work"), join(folder, "temp")];
-	for (const path of [workspace, temp]) await mkdir(path);
-	return { github, workspace, temp };
 }
 
 function jobs(names: readonly string[]): string {
@@ -61,32 +55,11 @@ function resultOf(gpu: string, overrides: Partial<Result> = {}): Result {
 
 /** Puts an archive beside the others of a run, as another job would have. */
 function addArtifact({ github }: Place, runId: number, artifact: { name: string; archive: Buffer }): void {
-	const id = 9000 + github.state.artifacts.length;
-	const now = new Date().toISOString();
-	github.state.blobs.set(`blob-${id}`, {
-		...{ content: artifact.archive, contentType: "application/zip", isComplete: true },
-		...{ disposition: `attachment; filename="${artifact.name}.zip"` },
-	} as never);
-	github.state.artifacts.push({
-		...{
-			id,
-			name: artifact.name,
-			runId,
-			attempt: 1,
-			jobBackendId: "job",
-			mimeType: "application/zip",
-			blob: `blob-${id}`,
-		},
-		...{
-			sizeBytes: artifact.archive.length,
-			digest: null,
-			isFinal: true,
-			isExpired: false,
-			createdAt: now,
-			expiresAt: now,
-		},
-	} as never);
+	github.addArtifact({ runId, ...artifact });
 }
+
+const addResult = (place: Place, name: string, result: Result, runId = 500): void =>
+	addArtifact(place, runId, { name: `trtgate-${name}`, archive: archiveOf(result) });
 
 function archiveOf(result: Result): Buffer {
 	return zipOf([
@@ -107,7 +80,7 @@ async function reportSameRun(
 		sha: "c".repeat(40),
 		workspace,
 		temp,
-		payload: pullPayload,
+		payload: pullRequest({ head, base }),
 		runId: 500,
 		...job,
 	});
@@ -175,20 +148,10 @@ function forkPull(place: Place, sha = head): void {
 }
 
 it("plan/ makes a matrix of trtgate.yml", async () => {
-	const { github, workspace, temp } = await openPlace();
-	await writeFile(
-		join(workspace, "trtgate.yml"),
-		"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
+	const run = await planPush(
+		await openPlace(),
+		"runners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
 	);
-	const env = await github.environment({
-		event: "push",
-		ref: "refs/heads/main",
-		sha: head,
-		workspace,
-		temp,
-		payload: {},
-	});
-	const run = await runActionFolder("plan", { env, cwd: workspace });
 	expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
 	expect(JSON.parse(run.outputs["matrix"] ?? "")).toEqual({
 		include: [
@@ -220,7 +183,7 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 	};
 	const env = await github.environment(job);
 	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env, cwd: job.workspace });
-	expect(plan.exitCode, plan.stdout).toBe(0);
+	expectExit(plan, 0);
 	expect(github.state.checkRuns).toMatchObject([
 		{ headSha: pull.head, status: "in_progress", title: "waiting for 1 job" },
 	]);
@@ -228,7 +191,7 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 		expect.stringContaining(`[${pull.head.slice(0, 7)} is being measured]`),
 	]);
 	const arms = { base: { label: "main", commit: pull.base }, head: { label: "#7", commit: pull.merge } };
-	addArtifact(place, 500, { name: "trtgate-all", archive: archiveOf(resultOf("l4", { arms })) });
+	addResult(place, "all", resultOf("l4", { arms }));
 	const { matrix = "", review = "" } = plan.outputs;
 	await reportSameRun(place, { expected: matrix, review }, { sha: pull.merge, payload: job.payload });
 	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "success" }]);
@@ -238,90 +201,72 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 	expect(github.state.violations).toEqual([]);
 });
 
-describe("plan/ of a pull request that names another machine", () => {
-	const config = (labels: string) =>
-		`version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
+const config = (labels: string) =>
+	`version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
 
-	async function planPull(base: string | null, head: string): Promise<ActionRun> {
-		const { github, temp } = await openPlace();
-		const pull = makeRepository({
-			base: base === null ? {} : { "trtgate.yml": base },
-			head: { "trtgate.yml": head },
-		});
-		const workspace = workspaceOf(pull);
-		const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
-		const env = await github.environment({
-			event: "pull_request",
-			ref: "refs/pull/7/merge",
-			sha: pull.merge,
-			workspace,
-			temp,
-			payload,
-		});
-		return runActionFolder("plan", { env, cwd: workspace });
-	}
-
-	it("plan/ keeps to the machines of the base, and lists the change for a review", async () => {
-		const run = await planPull(config("gpu-l4"), config("gpu-release"));
-		expect(run.exitCode, run.stdout).toBe(0);
-		expect(JSON.parse(run.outputs["matrix"] ?? "")).toMatchObject({
-			include: [{ name: "l4", runner: '["gpu-l4"]' }],
-		});
-		expect(JSON.parse(run.outputs["review"] ?? "")).toEqual([
-			expect.objectContaining({
-				...{ gate: "limit-change", status: "warn", model: "trtgate.yml" },
-				message: expect.stringContaining("runners.l4.labels: gpu-l4 → gpu-release."),
-			}),
-		]);
-		expect(run.stdout).toContain("runners.l4.labels: gpu-l4 → gpu-release.");
+async function planPull(base: string | null, head: string): Promise<ActionRun> {
+	const { github, temp } = await openPlace();
+	const pull = makeRepository({
+		base: base === null ? {} : { "trtgate.yml": base },
+		head: { "trtgate.yml": head },
 	});
-
-	it("plan/ refuses it if the base has no config", async () => {
-		const run = await planPull(null, config("gpu-release"));
-		expect(run).toMatchObject({ exitCode: 2, outputs: {} });
-		expect(run.annotations[0]?.message).toMatch(
-			/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s,
-		);
+	const workspace = workspaceOf(pull);
+	const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
+	const env = await github.environment({
+		event: "pull_request",
+		ref: "refs/pull/7/merge",
+		sha: pull.merge,
+		workspace,
+		temp,
+		payload,
 	});
+	return runActionFolder("plan", { env, cwd: workspace });
+}
+
+it("plan/ keeps to the machines of the base, and lists the change for a review", async () => {
+	const run = await planPull(config("gpu-l4"), config("gpu-release"));
+	expectExit(run, 0);
+	expect(JSON.parse(run.outputs["matrix"] ?? "")).toMatchObject({
+		include: [{ name: "l4", runner: '["gpu-l4"]' }],
+	});
+	expect(JSON.parse(run.outputs["review"] ?? "")).toEqual([
+		expect.objectContaining({
+			...{ gate: "limit-change", status: "warn", model: "trtgate.yml" },
+			message: expect.stringContaining("runners.l4.labels: gpu-l4 → gpu-release."),
+		}),
+	]);
+	expect(run.stdout).toContain("runners.l4.labels: gpu-l4 → gpu-release.");
+});
+
+it("plan/ refuses it if the base has no config", async () => {
+	const run = await planPull(null, config("gpu-release"));
+	expect(run).toMatchObject({ exitCode: 2, outputs: {} });
+	expect(run.annotations[0]?.message).toMatch(
+		/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s,
+	);
 });
 
 it("plan/ annotates the line of a fault in the config", async () => {
-	const { github, workspace, temp } = await openPlace();
-	await writeFile(
-		join(workspace, "trtgate.yml"),
-		"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n",
-	);
-	const env = await github.environment({
-		event: "push",
-		ref: "refs/heads/main",
-		sha: head,
-		workspace,
-		temp,
-		payload: {},
-	});
-	const run = await runActionFolder("plan", { env, cwd: workspace });
+	const run = await planPush(await openPlace(), "runners: [{ nmae: l4, labels: x }]\n");
 	expect(run.exitCode).toBe(2);
 	expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
-		level: "error",
-		file: "trtgate.yml",
-		line: 4,
+		...{ level: "error", file: "trtgate.yml", line: 4 },
 		message: expect.stringContaining("Did you mean name?"),
 	});
 });
 
 it("report/ in the run that measured merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
 	const place = await openPlace();
-	addArtifact(place, 500, {
-		name: "trtgate-l4",
-		archive: archiveOf(
-			resultOf("l4", {
-				workloads: [buildSlowWorkload()],
-				outcome: "fail",
-				gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-			}),
-		),
-	});
-	addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+	addResult(
+		place,
+		"l4",
+		resultOf("l4", {
+			workloads: [buildSlowWorkload()],
+			outcome: "fail",
+			gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+		}),
+	);
+	addResult(place, "h200", resultOf("h200"));
 	const run = await reportSameRun(place, { expected: jobs(["l4", "h200", "orin"]) });
 	expect(run.outputs).toMatchObject({ outcome: "fail" });
 	expect(run.exitCode).toBe(1);
@@ -344,7 +289,7 @@ it("report/ in the run that measured merges what came, names what is missing, co
 
 it("report/ in the run that measured updates its comment in the next run, and finds the parts again beside its own report", async () => {
 	const place = await openPlace();
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+	addResult(place, "gate", resultOf("l4"));
 	expect((await reportSameRun(place, {})).exitCode).toBe(0);
 	const again = await reportSameRun(place, { name: "" });
 	expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
@@ -385,287 +330,257 @@ function addJob({ github }: Place, gpu: string, { attempt, from }: { attempt: nu
 	});
 }
 
-describe("report/ in a second attempt", () => {
-	it("report/ in a second attempt shows no result of the first for jobs that were run again and lost", async () => {
-		const place = await openPlace();
-		for (const gpu of ["l4", "h200"]) addPart(place, gpu);
-		const expected = jobs(["l4", "h200"]);
-		expect(await reportSameRun(place, { expected })).toMatchObject({
-			exitCode: 0,
-			outputs: { outcome: "pass" },
-		});
-		for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
-		const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
-		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-		const result = await merged(place);
-		expect(result.run).toMatchObject({ id: 500, attempt: 2 });
-		expect(result.parts).toMatchObject([
-			{ state: "missing", reason: expect.stringContaining("run again in attempt 2") },
-			{ state: "missing" },
-		]);
-		const { comments, checkRuns, violations } = place.github.state;
-		expect(comments.map(({ body }) => body)).toEqual([
-			expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
-		]);
-		expect(checkRuns.at(-1)).toMatchObject({
-			externalId: expect.stringMatching(/\/500\/2$/),
-			conclusion: "failure",
-		});
-		expect(violations).toEqual([]);
+it("report/ in a second attempt shows no result of the first for jobs that were run again and lost", async () => {
+	const place = await openPlace();
+	for (const gpu of ["l4", "h200"]) addPart(place, gpu);
+	const expected = jobs(["l4", "h200"]);
+	expect(await reportSameRun(place, { expected })).toMatchObject({
+		exitCode: 0,
+		outputs: { outcome: "pass" },
 	});
-
-	it("report/ in a second attempt uses the result of a job that was not run again, and names its attempt", async () => {
-		const place = await openPlace();
-		addPart(place, "h200");
-		addJob(place, "l4", { attempt: 1, from: -60 });
-		addPart(place, "l4", { attempt: 2 });
-		const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
-		expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-		expect((await merged(place)).parts).toMatchObject([
-			{ name: "h200", state: "merged", attempt: 1 },
-			{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
-		]);
-		for (const text of [place.github.state.comments[0]?.body, run.summary])
-			expect(text).toContain("from attempt 1");
-		expect(place.github.state.violations).toEqual([]);
+	for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
+	const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
+	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	const result = await merged(place);
+	expect(result.run).toMatchObject({ id: 500, attempt: 2 });
+	expect(result.parts).toMatchObject([
+		{ state: "missing", reason: expect.stringContaining("run again in attempt 2") },
+		{ state: "missing" },
+	]);
+	const { comments, checkRuns, violations } = place.github.state;
+	expect(comments.map(({ body }) => body)).toEqual([
+		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
+	]);
+	expect(checkRuns.at(-1)).toMatchObject({
+		externalId: expect.stringMatching(/\/500\/2$/),
+		conclusion: "failure",
 	});
-
-	it("report/ in a second attempt uses no result of the first without the right to read the list of jobs, and names that right", async () => {
-		const place = await openPlace();
-		addPart(place, "l4");
-		const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
-		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
-		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
-		expect((await merged(place)).parts).toMatchObject([
-			{
-				state: "missing",
-				reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/),
-			},
-		]);
-	});
+	expect(violations).toEqual([]);
 });
 
-describe("report/ without a plan", () => {
-	const rights = { permissions: { "pull-requests": "write", checks: "write" } };
-
-	it("report/ without a plan does not use the result of an earlier attempt in place of a lost one", async () => {
-		const place = await openPlace();
-		const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { run })) });
-		const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
-		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
-			expect.stringMatching(
-				/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result\. Its last result is from attempt 1/,
-			),
-		]);
-		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
-	});
-
-	it("report/ without a plan uses only the artifact of its own config, name and job", async () => {
-		const place = await openPlace();
-		const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
-		addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
-		const lost = await reportSameRun(
-			place,
-			{ config: "a/trtgate.yml", job: "gate-a" },
-			{ ...rights, job: "lost" },
-		);
-		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
-		expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
-		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
-			expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
-		]);
-		const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
-		expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-	});
-
-	it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
-		const place = await openPlace();
-		addArtifact(place, 500, {
-			name: "trtgate-gate",
-			archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })),
-		});
-		const run = await reportSameRun(place, {}, rights);
-		expect(run).toMatchObject({
-			exitCode: 2,
-			outputs: { outcome: "error", "failure-kind": "configuration" },
-		});
-		expect((await merged(place)).parts).toMatchObject([
-			{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
-		]);
-	});
+it("report/ in a second attempt uses the result of a job that was not run again, and names its attempt", async () => {
+	const place = await openPlace();
+	addPart(place, "h200");
+	addJob(place, "l4", { attempt: 1, from: -60 });
+	addPart(place, "l4", { attempt: 2 });
+	const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
+	expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect((await merged(place)).parts).toMatchObject([
+		{ name: "h200", state: "merged", attempt: 1 },
+		{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
+	]);
+	for (const text of [place.github.state.comments[0]?.body, run.summary])
+		expect(text).toContain("from attempt 1");
+	expect(place.github.state.violations).toEqual([]);
 });
 
-describe("report/ at night", () => {
-	const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
-
-	it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
-		const place = await openPlace();
-		const { state } = place.github;
-		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-		for (const [runId, result] of [
-			[500, failing],
-			[501, failing],
-			[502, resultOf("L4")],
-		] as const) {
-			addArtifact(place, runId, { name: "trtgate-l4", archive: archiveOf(result) });
-			const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
-			expect(run.exitCode, run.stdout + run.stderr).toBe(result === failing ? 1 : 0);
-			expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
-			expect(state.issues[0]?.body).toContain(`run:${Math.min(runId, 501)} `);
-		}
-		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
-	});
-
-	it("report/ at night opens none if the input disables it", async () => {
-		const place = await openPlace();
-		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(failing) });
-		expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
-		expect(place.github.state.issues).toEqual([]);
-	});
-});
-
-describe("report/ after the run of a fork's pull request", () => {
-	it("report/ after the run of a fork's pull request finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
-		const place = await openPlace();
-		forkPull(place);
-		addArtifact(place, 500, {
-			name: "trtgate-l4",
-			archive: archiveOf(resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] })),
-		});
-		const run = await reportAfter(place, { expected: jobs(["l4"]) });
-		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
-		expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
-		expect(place.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
-		expect(place.github.state.violations).toEqual([]);
-		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
-	});
-
-	it("report/ after the run of a fork's pull request says first that nobody verified its figures, and is nowhere green", async () => {
-		const place = await openPlace();
-		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		const run = await reportAfter(place, {});
-		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-		const [comment] = place.github.state.comments;
-		expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
-		expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
-		const [checkRun] = place.github.state.checkRuns;
-		expect(checkRun).toMatchObject({
-			conclusion: "neutral",
-			title: expect.stringMatching(/^Reported by the fork's own job; not verified: passed/),
-		});
-		expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
-		for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
-		expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain(
-			"Reported by the fork&#39;s own job",
-		);
-	});
-
-	it("report/ after the run of a fork's pull request sets no green status if it may not create a check run", async () => {
-		const place = await openPlace();
-		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		place.github.inject({
-			method: "POST",
-			path: /check-runs$/,
-			status: 403,
-			body: { message: "Resource not accessible by integration" },
-		});
-		expect((await reportAfter(place, {})).exitCode).toBe(0);
-	});
-
-	it("report/ after the run of a fork's pull request does not label the run of a branch of the own repository", async () => {
-		const place = await openPlace();
-		place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		await reportAfter(place, {}, { headRepository: "acme/engines" });
-		expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
-		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
-	});
-
-	it("report/ after the run of a fork's pull request does not comment on a pull request that has moved on", async () => {
-		const place = await openPlace();
-		forkPull(place, "e".repeat(40));
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		const run = await reportAfter(place, {});
-		expect(place.github.state.comments).toEqual([]);
-		expect(run.annotations.map(({ message }) => message).join()).toContain(
-			"pull request 7 has moved on to eeeeeee; this run measured d4e5f6a",
-		);
-	});
-
-	it.each([
-		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
-		["another event", { event: "push" }, "the run was for push"],
-	] as const)(
-		"report/ after the run of a fork's pull request does not comment for %s",
-		async (_, cause, why) => {
-			const place = await openPlace();
-			forkPull(place);
-			addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-			const run = await reportAfter(place, {}, cause);
-			expect(place.github.state.comments).toEqual([]);
-			expect(run.annotations.map(({ message }) => message).join()).toContain(why);
+it("report/ in a second attempt uses no result of the first without the right to read the list of jobs, and names that right", async () => {
+	const place = await openPlace();
+	addPart(place, "l4");
+	const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
+	const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
+	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+	expect((await merged(place)).parts).toMatchObject([
+		{
+			state: "missing",
+			reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/),
 		},
-	);
+	]);
+});
 
-	const other = { arms: { base: null, head: { label: "head", commit: "f".repeat(40) } } };
-	const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
-	it.each([
-		[
-			"another commit",
-			() => archiveOf(resultOf("l4", other)),
+const rights = { permissions: { "pull-requests": "write", checks: "write" } };
+
+it("report/ without a plan does not use the result of an earlier attempt in place of a lost one", async () => {
+	const place = await openPlace();
+	const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
+	addResult(place, "gate", resultOf("l4", { run }));
+	const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
+	expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+		expect.stringMatching(
+			/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result\. Its last result is from attempt 1/,
+		),
+	]);
+	expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
+});
+
+it("report/ without a plan uses only the artifact of its own config, name and job", async () => {
+	const place = await openPlace();
+	const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
+	addResult(place, "b-trtgate-gate-b", other);
+	const lost = await reportSameRun(
+		place,
+		{ config: "a/trtgate.yml", job: "gate-a" },
+		{ ...rights, job: "lost" },
+	);
+	expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+	expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
+	expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+		expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
+	]);
+	const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
+	expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+});
+
+it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
+	const place = await openPlace();
+	addResult(place, "gate", resultOf("l4", { config: { path: "b/trtgate.yml" } }));
+	const run = await reportSameRun(place, {}, rights);
+	expect(run).toMatchObject({
+		exitCode: 2,
+		outputs: { outcome: "error", "failure-kind": "configuration" },
+	});
+	expect((await merged(place)).parts).toMatchObject([
+		{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
+	]);
+});
+
+const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
+
+it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
+	const place = await openPlace();
+	const { state } = place.github;
+	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+	for (const [runId, result] of [
+		[500, failing],
+		[501, resultOf("L4")],
+	] as const) {
+		addResult(place, "l4", result, runId);
+		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
+		expectExit(run, result === failing ? 1 : 0);
+		expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
+		expect(state.issues[0]?.body).toContain("run:500 ");
+	}
+	expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
+});
+
+it("report/ at night opens none if the input disables it", async () => {
+	const place = await openPlace();
+	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+	addResult(place, "gate", failing);
+	expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
+	expect(place.github.state.issues).toEqual([]);
+});
+
+it("report/ after a fork's run finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
+	const place = await openPlace();
+	forkPull(place);
+	addResult(place, "l4", resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] }));
+	const run = await reportAfter(place, { expected: jobs(["l4"]) });
+	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
+	expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
+	expect(place.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+	expect(place.github.state.violations).toEqual([]);
+	expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
+});
+
+it("report/ after a fork's run says first that nobody verified its figures, and is nowhere green", async () => {
+	const place = await openPlace();
+	forkPull(place);
+	addResult(place, "gate", resultOf("l4"));
+	const run = await reportAfter(place, {});
+	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	const [comment] = place.github.state.comments;
+	expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
+	expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
+	const [checkRun] = place.github.state.checkRuns;
+	expect(checkRun).toMatchObject({
+		conclusion: "neutral",
+		title: expect.stringMatching(/^Reported by the fork's own job; not verified: passed/),
+	});
+	expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
+	for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
+	expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain(
+		"Reported by the fork&#39;s own job",
+	);
+});
+
+it("report/ after a fork's run sets no green status if it may not create a check run", async () => {
+	const place = await openPlace();
+	forkPull(place);
+	addResult(place, "gate", resultOf("l4"));
+	place.github.inject({
+		method: "POST",
+		path: /check-runs$/,
+		status: 403,
+		body: { message: "Resource not accessible by integration" },
+	});
+	expect((await reportAfter(place, {})).exitCode).toBe(0);
+});
+
+it("report/ after a fork's run does not label the run of a branch of the own repository", async () => {
+	const place = await openPlace();
+	place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
+	addResult(place, "gate", resultOf("l4"));
+	await reportAfter(place, {}, { headRepository: "acme/engines" });
+	expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
+	expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+});
+
+it("report/ after a fork's run does not comment on a pull request that has moved on", async () => {
+	const place = await openPlace();
+	forkPull(place, "e".repeat(40));
+	addResult(place, "gate", resultOf("l4"));
+	const run = await reportAfter(place, {});
+	expect(place.github.state.comments).toEqual([]);
+	expect(run.annotations.map(({ message }) => message).join()).toContain(
+		"pull request 7 has moved on to eeeeeee; this run measured d4e5f6a",
+	);
+});
+
+it.each([
+	["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
+	["another event", { event: "push" }, "the run was for push"],
+] as const)("report/ after a fork's run does not comment for %s", async (_, cause, why) => {
+	const place = await openPlace();
+	forkPull(place);
+	addResult(place, "gate", resultOf("l4"));
+	const run = await reportAfter(place, {}, cause);
+	expect(place.github.state.comments).toEqual([]);
+	expect(run.annotations.map(({ message }) => message).join()).toContain(why);
+});
+
+it("report/ after a fork's run shows each part that is none as refused", async () => {
+	const place = await openPlace();
+	forkPull(place);
+	const holding = (content: string | Buffer, more: { name?: string; mode?: number } = {}) =>
+		zipOf([{ name: "result.json", content, ...more }]);
+	const measuredOther = (commit: { commit?: string }) =>
+		archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head", ...commit } } }));
+	const refused: Record<string, [Buffer, RegExp]> = {
+		"another-commit": [
+			measuredOther({ commit: "f".repeat(40) }),
 			/says that it measured commit fffffff; expected d4e5f6a/,
 		],
-		[
-			"no commit",
-			() => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })),
-			/names no commit that it measured/,
-		],
-		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /contains no result\.json/],
-		[
-			"a link",
-			() => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]),
-			/symbolic link/,
-		],
-		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
-		[
-			"a wrong schema",
-			() => zipOf([{ name: "result.json", content: '{"schemaVersion":1,"__proto__":{"outcome":"pass"}}' }]),
-			/not a result/,
-		],
-		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
-		["no archive", () => Buffer.from("nonsense"), /not a ZIP archive/],
-	] as [string, () => Buffer, RegExp][])(
-		"report/ after the run of a fork's pull request shows a part that holds %s as refused",
-		async (_, archive, reason) => {
-			const place = await openPlace();
-			forkPull(place);
-			addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
-			addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
-			const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
-			expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
-			expect((await merged(place)).parts).toMatchObject([
-				{ name: "h200", state: "merged" },
-				{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
-			]);
-			expect(place.github.state.comments[0]?.body).not.toContain("<script");
-		},
-	);
+		bomb: [holding(Buffer.alloc(70 * 1024 * 1024, 0x20)), /at most 67108864 are read/],
+		link: [holding("/etc/passwd", { mode: 0o120777 }), /symbolic link/],
+		"no-archive": [Buffer.from("nonsense"), /not a ZIP archive/],
+		"no-commit": [measuredOther({}), /names no commit that it measured/],
+		"no-json": [holding("<script>alert(1)</script>"), /not JSON/],
+		"no-result": [holding("{}", { name: "../result.json" }), /contains no result\.json/],
+		"wrong-schema": [holding('{"schemaVersion":1,"__proto__":{"outcome":"pass"}}'), /not a result/],
+	};
+	for (const [name, [archive]] of Object.entries(refused))
+		addArtifact(place, 500, { name: `trtgate-${name}`, archive });
+	addResult(place, "h200", resultOf("h200"));
+	const run = await reportAfter(place, { expected: jobs([...Object.keys(refused), "h200"]) });
+	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
+	const parts = new Map((await merged(place)).parts?.map((part) => [part.name, part]));
+	expect(parts.get("h200")).toMatchObject({ state: "merged" });
+	for (const [name, [, reason]] of Object.entries(refused))
+		expect(parts.get(name)).toMatchObject({ state: "refused", reason: expect.stringMatching(reason) });
+	expect(place.github.state.comments[0]?.body).not.toContain("<script");
+});
 
-	it("report/ after the run of a fork's pull request reports what permission it lacks to find out about the run", async () => {
-		const place = await openPlace();
-		place.github.inject({
-			method: "GET",
-			path: /actions\/runs\/500$/,
-			status: 403,
-			body: { message: "Resource not accessible by integration" },
-		});
-		const run = await reportAfter(place, {});
-		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-		expect(run.annotations[0]?.message).toContain("actions: read");
+it("report/ after a fork's run reports what permission it lacks to find out about the run", async () => {
+	const place = await openPlace();
+	place.github.inject({
+		method: "GET",
+		path: /actions\/runs\/500$/,
+		status: 403,
+		body: { message: "Resource not accessible by integration" },
 	});
+	const run = await reportAfter(place, {});
+	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(run.annotations[0]?.message).toContain("actions: read");
 });

@@ -1,67 +1,47 @@
 // The gate through the built bundle, on ONNX Runtime.
 import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { expectSchema } from "../support/expect-schema.ts";
 import {
 	type AtEnd,
-	type CliRun,
+	expectExit,
+	type Gated,
+	gateFolders,
 	quickConfig,
 	quickProject,
 	readResult,
 	runCli,
 	temporaryFolder,
+	twoProjects,
 	writeProject,
 } from "../support/project.ts";
 
-const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
-	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
-);
-
-/** Two folders below one: a base, and a head with `change` on top. */
-function twoArms(change: Record<string, string>, atEnd?: AtEnd): string {
-	const folder = temporaryFolder(atEnd);
-	quickProject(join(folder, "base"));
-	quickProject(join(folder, "head"), change);
-	return folder;
-}
-
-const twoArmsRun = ["run", "--base", "base", "--head", "head", "--out", "out"];
-
-interface Finished {
-	folder: string;
-	run: CliRun;
-}
+/** A quick base, and the same with a change as the head. */
+const changed = (head: Record<string, string>, atEnd?: AtEnd) => gateFolders(twoProjects({}, head, atEnd));
 
 /** Runs that several tests read. */
-let same: Finished;
-let wrong: Finished;
+let same: Gated;
+let wrong: Gated;
 beforeAll(async () => {
-	const finished = async (folder: string): Promise<Finished> => ({
-		folder,
-		run: await runCli(twoArmsRun, { cwd: folder }),
-	});
-	same = await finished(twoArms({}, afterAll));
-	wrong = await finished(twoArms({ "model.onnx": "fixture:wrong.onnx" }, afterAll));
+	same = await changed({}, afterAll);
+	wrong = await changed({ "model.onnx": "fixture:wrong.onnx" }, afterAll);
 });
 
 it("run passes a head with the same engine, byte for byte, and rules out any change", () => {
-	const { folder, run } = same;
+	const { result, run } = same;
 	expect(run.stderr).toContain("report.html");
 	expect(run.exit).toBe(0);
-	const result = readResult(join(folder, "out"));
-	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	expectSchema(result, "result");
 	expect(result.outcome).toBe("pass");
 	expect(result.workloads.map((row) => [row.verdict, row.work?.excluded])).toEqual([["unchanged", 0]]);
 	expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
 });
 
 it("run counts the same work for the same model in other bytes, in every process", async () => {
-	const folder = twoArms({ "model.onnx": "fixture:reexported.onnx" });
-	const run = await runCli(twoArmsRun, { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
-	const result = readResult(join(folder, "out"));
-	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	const { run, result } = await changed({ "model.onnx": "fixture:reexported.onnx" });
+	expectExit(run, 0);
+	expectSchema(result, "result");
 	const [row] = result.workloads;
 	expect(row).toMatchObject({
 		verdict: "unchanged",
@@ -86,10 +66,9 @@ it("run shows more work by node, and only warns of it", async () => {
 		writeProject(join(folder, arm), { "trtgate.yml": config });
 		copyFileSync(model ?? "", join(folder, arm, "model.onnx"));
 	}
-	const run = await runCli(twoArmsRun, { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
-	const result = readResult(join(folder, "out"));
-	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	const { run, result, report } = await gateFolders(folder);
+	expectExit(run, 0);
+	expectSchema(result, "result");
 	const [row] = result.workloads;
 	expect([result.outcome, row?.verdict, row?.doubt]).toEqual(["warn", "regressed", undefined]);
 	expect(row?.work?.estimate).toBeGreaterThan(0.4);
@@ -98,16 +77,15 @@ it("run shows more work by node, and only warns of it", async () => {
 		rows: [{ label: "/neck/reduce/Conv", isSignificant: true, halfWidthMs: 0 }, {}],
 	});
 	expect(row?.layers?.head).toMatchObject({ unit: "M instructions" });
-	const page = readFileSync(join(folder, "out/report.html"), "utf8");
+	const page = report("report.html");
 	expect(page).toContain("Where the work went");
 	expect(page).toContain("change, M instructions");
 	expect(run.stdout).toMatch(/\+7\.\d+ M instructions: \/neck\/reduce\/Conv/);
 });
 
 it("run fails a head that computes something else, naming output, case, metric, got and allowed", () => {
-	const { folder, run } = wrong;
+	const { result, run } = wrong;
 	expect(run.exit).toBe(1);
-	const result = readResult(join(folder, "out"));
 	expect(result.outcome).toBe("fail");
 	const [check] = result.golden[0]?.checks ?? [];
 	expect(check).toMatchObject({ output: "y", metric: "relative-l2", allowed: 1e-3, pass: false });
@@ -120,7 +98,7 @@ it("run fails a head that computes something else, naming output, case, metric, 
 it("run checks builds and goldens alone if there is no base, and reports it", async () => {
 	const folder = quickProject(temporaryFolder());
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	const result = readResult(join(folder, "out"));
 	expect(result.arms.base).toBeNull();
 	expect(result.workloads[0]?.verdict).toBe("missing");
@@ -128,39 +106,21 @@ it("run checks builds and goldens alone if there is no base, and reports it", as
 	expect(result.arms.noBase).toMatch(/no base/i);
 });
 
-it("run reports a model that the base does not have as new, and does not fail", async () => {
-	const folder = temporaryFolder();
-	writeProject(join(folder, "base"), { "README.md": "no model yet" });
-	quickProject(join(folder, "head"));
-	const run = await runCli(twoArmsRun, { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
-	const result = readResult(join(folder, "out"));
-	expect(result.workloads[0]).toMatchObject({
-		verdict: "missing",
-		work: { reason: expect.stringContaining("New") },
-	});
-	expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
-});
-
 it.each([
-	["", 1, "fail"],
 	["interface: off, ", 1, "fail"],
 	["interface: warn, not-comparable: neutral, ", 0, "inconclusive"],
 ])(
 	"run does not compare speeds of models with other inputs, and names the difference: with the base's gates %j exit %i",
 	async (gates, exit, outcome) => {
-		const folder = temporaryFolder();
-		quickProject(join(folder, "base"), {
+		const base = {
 			"trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`),
-		});
+		};
 		const head = {
 			"model.onnx": "fixture:other-input.onnx",
 			"trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, ""),
 		};
-		quickProject(join(folder, "head"), head);
-		const run = await runCli(twoArmsRun, { cwd: folder });
-		expect(run.exit, run.stdout + run.stderr).toBe(exit);
-		const result = readResult(join(folder, "out"));
+		const { run, result } = await gateFolders(twoProjects(base, head));
+		expectExit(run, exit);
 		expect(result).toMatchObject({ outcome, workloads: [] });
 		const messages = result.gates
 			.filter(({ status }) => status === outcome)
@@ -174,16 +134,15 @@ it.each([
 );
 
 it("run warns when the base checked a workload that the head no longer checks", async () => {
-	const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });
-	await runCli(twoArmsRun, { cwd: folder });
-	const gates = readResult(join(folder, "out")).gates.filter((gate) => gate.gate === "coverage");
+	const config = quickConfig.replace("{ batch: 2 }", "{ batch: 1 }");
+	const { result } = await changed({ "trtgate.yml": config });
+	const gates = result.gates.filter((gate) => gate.gate === "coverage");
 	expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
 });
 
 it("run prints the plan, and runs nothing, with --dry-run", async () => {
-	const folder = twoArms({});
-	const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
+	const { run, folder } = await gateFolders(twoProjects({}, {}), { argv: ["--dry-run"] });
+	expectExit(run, 0);
 	expect(run.stdout).toMatch(/net\/fp32/);
 	expect(run.stdout).toMatch(/case-0/);
 	expect(existsSync(join(folder, "out", "result.json"))).toBe(false);

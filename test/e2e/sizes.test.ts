@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { attribute, int64s, model, node, tensor, value } from "../support/onnx-writer.ts";
-import { quickMeasure, runCli, temporaryFolder } from "../support/project.ts";
+import { expectExit, quickMeasure, runCli, temporaryFolder } from "../support/project.ts";
 import { digitReader, lineReader, weights } from "../support/sized-models.ts";
 
 it("sizes that are given are refused by the gate before it builds if the model cannot run with them", async () => {
@@ -58,16 +58,16 @@ it("init writes sizes that ran on the model, with what each axis seems to be", a
 	const cwd = temporaryFolder();
 	writeFileSync(join(cwd, "net.onnx"), lineReader([null, 3, "?", "?"]));
 	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
 	expect(text).toMatch(/# ONNX Runtime runs x:0 \[1, 3, 48, 320\]/);
 	expect(text).toMatch(/"x:0_2": 48 # axis 2 of x:0: the height of a line of text/);
 	expect(text).toContain('"x:0": { shape: ["x:0_0", 3, "x:0_2", "x:0_3"] }');
 	const plan = await runCli(["run", "--dry-run"], { cwd });
-	expect(plan.exit, plan.stderr).toBe(0);
+	expectExit(plan, 0);
 	writeFileSync(join(cwd, "trtgate.yml"), `${text.split("gates:\n")[0]}${quickMeasure}`);
 	const pinned = await runCli(["run", "--shape", "x:0=1,3,48,192", "--json"], { cwd });
-	expect(pinned.exit, pinned.stderr).toBe(0);
+	expectExit(pinned, 0);
 	expect(JSON.parse(pinned.stdout)).toMatchObject({ workloads: [{ workload: "x:0 1×3×48×192" }] });
 	const short = await runCli(["run", "--shape", "x:0=1,3,48"], { cwd });
 	expect(short.exit).toBe(2);
@@ -81,7 +81,7 @@ it("init writes a fixed size if the model accepts no other, and sizes that the u
 	const cwd = temporaryFolder();
 	writeFileSync(join(cwd, "net.onnx"), digitReader());
 	const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
 	expect(text).toMatch(/batch: 4 # .*given\n +height: 28 # .*\n +width: 28 # /);
 	expect(text).toContain("not the largest sizes");
@@ -94,7 +94,7 @@ it("init names first what keeps a model from running at all", async () => {
 		model({ inputs: [value("text", ["words"], 8)], nodes: [node({ op: "Identity", inputs: ["text"] })] }),
 	);
 	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(run.stdout).toMatch(/ {2}1\. Fix the model: Input "text" is string.*\n {2}2\. Check the sizes/);
 });
 
@@ -106,7 +106,7 @@ it("init guesses, and reports it, if nothing runs", async () => {
 		model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }),
 	);
 	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(
 		/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/,
 	);
@@ -152,7 +152,7 @@ it("timed runs and pinned shapes keep what the model and the config say of the o
 		`${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 } } }\n`,
 	);
 	const pinned = await runCli(["run", "--shape", "x=1,5", "--json"], { cwd });
-	expect(pinned.exit, pinned.stderr).toBe(0);
+	expectExit(pinned, 0);
 	expect(JSON.parse(pinned.stdout)).toMatchObject({ workloads: [{ workload: "x 1×5" }] });
 	const other = `${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 }, inputs: { rate: { fill: 8000 } } } }\n`;
 	writeFileSync(join(cwd, "trtgate.yml"), other);

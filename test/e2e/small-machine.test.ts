@@ -7,18 +7,13 @@ import {
 	type AtEnd,
 	distWithFaultyWorker,
 	quickConfig,
-	quickProject,
 	readResult,
 	runCli,
-	temporaryFolder,
+	twoProjects,
 } from "../support/project.ts";
 
-function arms(files: Record<string, string> = {}, atEnd?: AtEnd): string {
-	const folder = temporaryFolder(atEnd);
-	quickProject(join(folder, "base"), files);
-	quickProject(join(folder, "head"), { "model.onnx": "fixture:reexported.onnx", ...files });
-	return folder;
-}
+const arms = (files: Record<string, string> = {}, atEnd?: AtEnd): string =>
+	twoProjects(files, { "model.onnx": "fixture:reexported.onnx", ...files }, atEnd);
 
 const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
 

@@ -1,11 +1,17 @@
 // Which backend runs: TensorRT only where it is, ONNX Runtime never in its place unasked.
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import {
+	expectExit,
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+} from "../support/project.ts";
 import { gateReplay, startReplay } from "../support/replay/gate.ts";
 import { installReplay, type Replay } from "../support/replay/install.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const fast = [["pairs: [5, 8]", "pairs: [5]"]] as const;
 
 async function auto(replay: Partial<Replay>, path?: string) {
@@ -17,23 +23,14 @@ async function auto(replay: Partial<Replay>, path?: string) {
 	const run = await runCli(["run", "--out", "out"], {
 		cwd: folder,
 		env,
-		...(dist === undefined ? {} : { dist }),
 	});
 	return { run, folder };
 }
 
 it("backend: auto uses ONNX Runtime if there is trtexec but no GPU", async () => {
 	const { run, folder } = await auto({ smi: "fault=no-driver" });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
-});
-
-it("backend: auto uses TensorRT if there are trtexec and a GPU", async () => {
-	const { result } = await gateReplay(
-		{ comparison: "same-model" },
-		{ config: [["backend: tensorrt", "backend: auto"], ...fast] },
-	);
-	expect(result.backend.kind).toBe("tensorrt");
 });
 
 it.each([
@@ -47,7 +44,7 @@ it.each([
 	"backend: tensorrt with %s is the config's fault: exit 2, and ONNX Runtime does not step in",
 	async (_what, replay, says) => {
 		const { run } = await startReplay({ comparison: "same-model", ...replay });
-		expect(run.exit, run.stdout).toBe(2);
+		expectExit(run, 2);
 		expect(run.stderr).toMatch(says);
 		expect(run.stderr).toContain("[backend-mismatch]");
 		expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
@@ -66,7 +63,7 @@ it.each([
 	"backend: tensorrt with %s leaves it to trtexec whether there is a GPU, and reports what is unknown",
 	async (_what, smi, sentence) => {
 		const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expectExit(run, 0);
 		expect(result.outcome).toBe("pass");
 		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
 		expect(result.notes.join(" ")).toContain(sentence);
@@ -79,16 +76,17 @@ it("backend: tensorrt uses trtexec from --trtexec, and refuses a missing one", a
 	expect(run.stderr).toMatch(/none\/trtexec does not exist/);
 });
 
-it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {
+it("backend: auto uses TensorRT if there are trtexec and a GPU, and runs a newer major version than it knows to the end, which it reports", async () => {
 	// Since 11, the file's types are the precision, and this one's are fp32, so the recorded fp16 answers do not match.
 	const config = [
 		...fast,
+		["backend: tensorrt", "backend: auto"],
 		["precision: fp16", "precision: fp32"],
 		["    golden: golden/golden.json\n", ""],
 	] as const;
 	const { run, result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config });
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
-	expect(result.backend.version).toBe("12.0.0");
+	expectExit(run, 0);
+	expect(result.backend).toMatchObject({ kind: "tensorrt", version: "12.0.0" });
 	expect(result.workloads[0]?.verdict).toBe("unchanged");
 	expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than the newest supported version/);
 });

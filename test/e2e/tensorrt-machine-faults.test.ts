@@ -1,34 +1,17 @@
 // A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, other processes on the GPU, locks of the dead.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type AtEnd, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+import { temporaryFolder, writeProject } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
+import type { Replay } from "../support/replay/install.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
-
-function projectOf(replay: Replay, atEnd?: AtEnd): string {
-	const folder = temporaryFolder(atEnd);
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles(replay.comparison, arm);
-		const config = String(files["trtgate.yml"])
-			.replace("    golden: golden/golden.json\n", "")
-			.replace("pairs: [5, 8]", "pairs: [5]");
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-	}
-	return folder;
-}
-
-async function gateIn(folder: string, replay: Replay) {
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-		cwd: folder,
-		env: { PATH: installReplay(folder, replay), TRTGATE_LOCKS: join(folder, "locks") },
-		...(dist === undefined ? {} : { dist }),
-	});
-	return { run, result: readResult(join(folder, "out")) };
-}
+const config = [
+	["    golden: golden/golden.json\n", ""],
+	["pairs: [5, 8]", "pairs: [5]"],
+] as const;
 
 // At the same time, as they mostly wait for what the GPU is doing.
 describe.concurrent("an nvidia-smi that", () => {
@@ -39,7 +22,7 @@ describe.concurrent("an nvidia-smi that", () => {
 		"an nvidia-smi that %s loses the GPU's telemetry, is reported, and changes no verdict",
 		async ([_what, smi, says, scale], { expect, onTestFinished }) => {
 			const replay: Replay = { comparison: "same-model", smi, scale };
-			const { run, result } = await gateIn(projectOf(replay, onTestFinished), replay);
+			const { run, result } = await gateReplay(replay, { config, atEnd: onTestFinished });
 			expect(run.exit, run.stdout + run.stderr).toBe(0);
 			expect(result).toMatchObject({ outcome: "pass", errors: [] });
 			expect(result.failureKind).toBeUndefined();
@@ -54,17 +37,14 @@ describe.concurrent("an nvidia-smi that", () => {
 
 // The runs last some hundred milliseconds, so the list of processes comes ten times a second, not once.
 it("another process on the GPU that is there in every run leaves nothing to compare: exit 3, by its name, and every run is kept", async () => {
-	const folder = projectOf({ comparison: "same-model" });
+	const folder = temporaryFolder();
 	const apps = join(folder, "apps.csv");
 	// The runner of this test: it is here, and no child of the gate.
 	const row = `2026/11/21 06:27:48.097, ${gpuUuid}, ${process.ppid}, acme-trainer, 1130 MiB`;
 	const other = `2026/11/21 06:27:48.097, ${gpuUuid}, 4000001, acme-server, 900 MiB`;
 	writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
-	const { run, result } = await gateIn(folder, {
-		comparison: "same-model",
-		smi: `steady=yes speed=10 apps=${apps}`,
-		scale: 0.1,
-	});
+	const smi = `steady=yes speed=10 apps=${apps}`;
+	const { run, result } = await gateReplay({ comparison: "same-model", smi, scale: 0.1 }, { config });
 	expect(run.exit, run.stdout + run.stderr).toBe(3);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
@@ -74,10 +54,6 @@ it("another process on the GPU that is there in every run leaves nothing to comp
 });
 
 it("the lock of a GPU whose owner has died on this machine is broken, and given back at the end", async () => {
-	const replay: Replay = { comparison: "same-model" };
-	const folder = projectOf(replay);
-	const locks = join(folder, "locks");
-	mkdirSync(locks);
 	const dead = {
 		pid: 4_000_000,
 		host: hostname(),
@@ -86,10 +62,11 @@ it("the lock of a GPU whose owner has died on this machine is broken, and given 
 		born: "",
 		token: "x",
 	};
-	writeFileSync(join(locks, `${gpuUuid}.lock`), JSON.stringify(dead));
-	const { run, result } = await gateIn(folder, replay);
+	const lock = { [`.locks/${gpuUuid}.lock`]: JSON.stringify(dead) };
+	const given = (folder: string): void => void writeProject(folder, lock);
+	const { run, result, folder } = await gateReplay({ comparison: "same-model" }, { config, given });
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	expect(result.outcome).toBe("pass");
 	expect(run.stderr).not.toContain("wait for the GPU");
-	expect(readdirSync(locks)).toEqual([]);
+	expect(readdirSync(join(folder, ".locks"))).toEqual([]);
 });

@@ -2,13 +2,19 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
-import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	type CliRun,
+	expectExit,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 
 interface Gated {
@@ -34,7 +40,6 @@ async function gateIn(
 		cwd: folder,
 		env: { PATH: installReplay(folder, replay), XDG_CACHE_HOME: join(folder, "caches"), ...env },
 		onStderr,
-		...(dist === undefined ? {} : { dist }),
 	});
 	const out = join(folder, "out");
 	return { run, result: readResult(out), out };
@@ -59,7 +64,7 @@ it("the GPU beside the runs is recorded with each run and on both sides of its w
 	const replay = { comparison: "same-model", scale: 0.05 } as const;
 	const folder = projectOf(replay);
 	const { run, result } = await gateIn(folder, { ...replay, smi: `samples=${busySamples(folder)}` });
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	const [row] = result.workloads;
 	const seen = row?.runs.filter(({ gpu }) => gpu !== undefined) ?? [];
 	expect(seen.length).toBeGreaterThan(0);
@@ -74,7 +79,6 @@ it("the GPU beside the runs must be one that CUDA_VISIBLE_DEVICES leaves to see"
 	const { exit, stderr } = await runCli(["run", "--base", "base", "--head", "head"], {
 		cwd: folder,
 		env: { PATH: installReplay(folder, replay), CUDA_VISIBLE_DEVICES: "7" },
-		...(dist === undefined ? {} : { dist }),
 	});
 	expect(exit).toBe(2);
 	expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
@@ -88,12 +92,15 @@ function installNsight(folder: string, tool: "nsys" | "ncu", mode: string): void
 	writeFileSync(join(bin, tool), program, { mode: 0o755 });
 }
 
-function askForNcu(folder: string): void {
+function editConfigs(folder: string, edit: (config: string) => string): void {
 	for (const arm of ["base", "head"]) {
 		const path = join(folder, arm, "trtgate.yml");
-		writeFileSync(path, `${readFileSync(path, "utf8")}profile: { ncu: on-regression }\n`);
+		writeFileSync(path, edit(readFileSync(path, "utf8")));
 	}
 }
+
+const askForNcu = (folder: string): void =>
+	editConfigs(folder, (config) => `${config}profile: { ncu: on-regression }\n`);
 
 it("profiles show layers, kernels and why a workload regressed, look into its slowest kernel with ncu, and list every file", async () => {
 	const replay = { comparison: "slower-head" } as const;
@@ -151,15 +158,6 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 		expect(html).toContain(words);
 });
 
-it("profiles leave out kernels of workloads that did not regress", async () => {
-	const replay = { comparison: "same-model" } as const;
-	const folder = projectOf(replay);
-	installNsight(folder, "nsys", "full");
-	const { result } = await gateIn(folder, replay);
-	expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("nsys/"))).toEqual([]);
-	expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
-});
-
 it("profiles report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
 	const replay: Replay = {
 		comparison: "slower-head",
@@ -180,69 +178,46 @@ it("profiles report once that there is no nsys and why ncu saw nothing, and that
 	).toHaveLength(2);
 });
 
-describe("what earlier runs left", () => {
-	const cached = (folder: string, cache: string): void => {
-		for (const arm of ["base", "head"]) {
-			const path = join(folder, arm, "trtgate.yml");
-			writeFileSync(
-				path,
-				readFileSync(path, "utf8").replace(
-					"cache: { engines: false, timing: false, verdicts: false }",
-					`cache: ${cache}`,
-				),
-			);
-		}
-	};
-	const builds = (folder: string): number =>
-		Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
-	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
+const builds = (folder: string): number =>
+	Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
+const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("what earlier runs left spares the builds of both sides, is rebuilt if it is damaged, and never makes a build that fails look built", async () => {
-		const replay: Replay = { comparison: "slower-head" };
-		const folder = projectOf(replay);
-		cached(folder, "{ engines: true, timing: true }");
-		const first = await gateIn(folder, replay);
-		const second = await gateIn(folder, replay);
-		expect(builds(folder)).toBe(2);
-		expect(notesOf(second)).toHaveLength(2);
-		for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
-		const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
-		expect(plain(second)).toEqual(plain(first));
-		expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);
-		expect(second.result.workloads[0]?.verdict).toBe("regressed");
-		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(
-			first.result.workloads[0]?.head?.peakMemoryBytes,
-		);
-		expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
+it("what earlier runs left spares the builds of both sides, is rebuilt if it is damaged, and never makes a build that fails look built", async () => {
+	const replay: Replay = { comparison: "slower-head" };
+	const folder = projectOf(replay);
+	editConfigs(folder, (config) => config.replace(/^cache: .*/m, "cache: { engines: true, timing: true }"));
+	const first = await gateIn(folder, replay);
+	const second = await gateIn(folder, replay);
+	expect(builds(folder)).toBe(2);
+	expect(notesOf(second)).toHaveLength(2);
+	for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
+	const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
+	expect(plain(second)).toEqual(plain(first));
+	expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);
+	expect(second.result.workloads[0]?.verdict).toBe("regressed");
+	expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(
+		first.result.workloads[0]?.head?.peakMemoryBytes,
+	);
+	expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
 
-		const engines = join(folder, "caches/trtgate/engines");
-		for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
-		const third = await gateIn(folder, replay);
-		expect(builds(folder)).toBe(4);
-		expect(third.result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
+	const engines = join(folder, "caches/trtgate/engines");
+	for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
+	const third = await gateIn(folder, replay);
+	expect(builds(folder)).toBe(4);
+	expect(third.result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
 
-		// The base's own model, of which an engine is kept, but none that was built after the base's.
-		writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
-		const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;
-		const { result } = await gateIn(folder, { ...replay, faults });
-		expect(result.builds.map(({ state }) => state)).toEqual(["built", "refused"]);
-		expect(result.outcome).toBe("fail");
-	});
-
-	it("what earlier runs left is only the kernel timings if engines are not reused", async () => {
-		const replay = { comparison: "same-model" } as const;
-		const folder = projectOf(replay);
-		cached(folder, "{ engines: false, timing: true }");
-		await gateIn(folder, replay);
-		const second = await gateIn(folder, replay);
-		expect(builds(folder)).toBe(4);
-		expect(notesOf(second)[0]).toContain("22 kernel timings were there");
-	});
+	// The base's own model, of which an engine is kept, but none that was built after the base's.
+	writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
+	const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;
+	const { result } = await gateIn(folder, { ...replay, faults });
+	expect(result.builds.map(({ state }) => state)).toEqual(["built", "refused"]);
+	expect(result.outcome).toBe("fail");
 });
 
 it("the lease of a GPU is waited for while another job holds it, is released at the end, and both are reported", async () => {
 	const replay = { comparison: "same-model" } as const;
 	const folder = projectOf(replay);
+	installNsight(folder, "nsys", "full");
 	const path = join(folder, ".locks", `${gpuUuid}.lock`);
 	mkdirSync(join(folder, ".locks"));
 	const owner = {
@@ -255,13 +230,17 @@ it("the lease of a GPU is waited for while another job holds it, is released at 
 	};
 	writeFileSync(path, JSON.stringify(owner));
 	const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
-	const { run } = await gateIn(
+	const { run, result } = await gateIn(
 		folder,
 		replay,
 		{},
 		(text) => text.includes("in use by process") && ownerHasEnded(),
 	);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
 	expect(() => readFileSync(path)).toThrow("ENOENT");
+	// No workload regressed, so no kernels are listed.
+	const paths = result.files.map(({ path }) => path);
+	expect(paths.filter((one) => one.startsWith("nsys/"))).toEqual([]);
+	expect(paths.filter((one) => one.startsWith("layers/"))).toHaveLength(4);
 });

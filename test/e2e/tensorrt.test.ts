@@ -1,43 +1,23 @@
 // The gate through the built bundle, on TensorRT: whole comparisons as they were recorded on one NVIDIA H200.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
-import type { Result } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
-import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+import { expectSchema } from "../support/expect-schema.ts";
+import { expectExit, runCli } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
+import type { Replay } from "../support/replay/install.ts";
 
-const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
-	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
-);
-const dist = process.env["TRTGATE_DIST"];
-
-async function compare(
-	replay: Replay,
-	edit = (config: string) => config,
-): Promise<{ run: CliRun; result: Result; out: string }> {
-	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles(replay.comparison, arm);
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": edit(String(files["trtgate.yml"])) });
-	}
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-		cwd: folder,
-		env: { PATH: installReplay(folder, replay) },
-		...(dist === undefined ? {} : { dist }),
-	});
-	const out = join(folder, "out");
-	expect(existsSync(join(out, "result.json")), run.stdout + run.stderr).toBe(true);
-	const result = readResult(out);
-	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
-	return { run, result, out };
+async function compare(replay: Replay, ...config: readonly [from: string, to: string][]) {
+	const { run, result, folder } = await gateReplay(replay, { config });
+	expectSchema(result, "result");
+	return { run, result, out: join(folder, "out") };
 }
 
 it("a recorded comparison of a model with itself passes, unchanged, and excludes an effect of one percent", async () => {
 	const { run, result, out } = await compare({ comparison: "same-model" });
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(result.outcome).toBe("pass");
 	expect(result.backend).toMatchObject({
 		kind: "tensorrt",
@@ -61,6 +41,26 @@ it("a recorded comparison of a model with itself passes, unchanged, and excludes
 	expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
 	expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
 	expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);
+
+	// Both sides are built on one timing cache, and logs, layers and digests are kept.
+	const [base, head] = result.builds;
+	expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
+	expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");
+	expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
+	for (const build of [base, head]) {
+		expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });
+		expect(build?.notes?.join(" ")).toMatch(/\d+ layers/);
+		expect(build?.recipe?.["flags"]).toMatch(/--fp16 --minShapes=batch|--minShapes=tokens:1x1/);
+		expect(build?.warnings.map((warning) => warning.class)).toContain("int64-binding");
+		expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
+	}
+	expect(readdirSync(join(out, "cache"))).toHaveLength(1);
+	expect(result.environment).toMatchObject({
+		tensorrt: "10.6.0",
+		gpu: "NVIDIA H200",
+		timing: "CUDA graph, spin wait, no transfers",
+	});
+	expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
 });
 
 it("a recorded comparison of a wider net warns at 2 % and does not fail at 10 %, and its golden fails as of another net", async () => {
@@ -109,10 +109,11 @@ it("a recorded comparison of a net with one wrong tensor fails by its outputs, b
 });
 
 it("a recorded comparison builds and verifies one engine for both sides of an unchanged model, and times nothing", async () => {
-	const { run, result, out } = await compare({ comparison: "same-model" }, (config) =>
-		config.replace(", unchanged-models: rebuild", ""),
-	);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const { run, result, out } = await compare({ comparison: "same-model" }, [
+		", unchanged-models: rebuild",
+		"",
+	]);
+	expectExit(run, 0);
 	const [base, head] = result.builds;
 	expect([base?.sharedWithBase, head?.sharedWithBase]).toEqual([undefined, true]);
 	expect(head?.enginePath).toBe(base?.enginePath);
@@ -133,9 +134,10 @@ it("a recorded comparison builds and verifies one engine for both sides of an un
 
 it("a recorded comparison of rebuilds includes build-to-build variation in the interval, and says so", async () => {
 	const buildFactors = { base: [1, 1.004, 0.996], head: [1, 1.03, 1.012] };
-	const { result, out } = await compare({ comparison: "same-model", buildFactors }, (config) =>
-		config.replace("unchanged-models: rebuild", "unchanged-models: rebuild, rebuilds: 3"),
-	);
+	const { result, out } = await compare({ comparison: "same-model", buildFactors }, [
+		"unchanged-models: rebuild",
+		"unchanged-models: rebuild, rebuilds: 3",
+	]);
 	const builds = readdirSync(join(out, "logs")).filter((name) => name.startsWith("build-"));
 	expect(builds).toHaveLength(6);
 	expect(existsSync(join(out, "cache"))).toBe(false);
@@ -146,26 +148,4 @@ it("a recorded comparison of rebuilds includes build-to-build variation in the i
 	for (const { pair, build } of row?.runs ?? []) expect(build).toBe(pair % 3);
 	for (const name of ["report.html", "report.md"])
 		expect(readFileSync(join(out, name), "utf8")).toMatch(/[Bb]uilds of the same model differ by ±1\.\d %/);
-});
-
-it("a recorded comparison builds both sides on one timing cache, reports it, and keeps logs, layers and digests", async () => {
-	const { result, out } = await compare({ comparison: "same-model" });
-	const [base, head] = result.builds;
-	expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
-	expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");
-	expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
-	for (const build of [base, head]) {
-		expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });
-		expect(build?.notes?.join(" ")).toMatch(/\d+ layers/);
-		expect(build?.recipe?.["flags"]).toMatch(/--fp16 --minShapes=batch|--minShapes=tokens:1x1/);
-		expect(build?.warnings.map((warning) => warning.class)).toContain("int64-binding");
-		expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
-	}
-	expect(readdirSync(join(out, "cache"))).toHaveLength(1);
-	expect(result.environment).toMatchObject({
-		tensorrt: "10.6.0",
-		gpu: "NVIDIA H200",
-		timing: "CUDA graph, spin wait, no transfers",
-	});
-	expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
 });

@@ -1,7 +1,7 @@
 // `trtgate trend` on a folder of simulated nights and of hostile files: the answer first, one page.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
 import { fileOf } from "../../src/history/core/files.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
@@ -30,52 +30,42 @@ function historyIn(folder: string): string {
 	});
 }
 
-describe("trtgate trend", () => {
-	it("trtgate trend answers first, names what it skipped, and writes a page without scripts", async () => {
-		const folder = historyIn(temporaryFolder());
-		const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
-		const answer =
-			"1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";
-		expect(run).toMatchObject({
-			exit: 0,
-			stdout: `${answer}\n`,
-			stderr: expect.stringContaining("bad.json: it is not JSON"),
-		});
-		const page = readFileSync(join(folder, "page.html"), "utf8");
-		expect(page).toContain(`<span>${answer}</span></h1>`);
-		expect(page).toContain("&lt;/script&gt;&lt;b&gt;/fp16/b1");
-		expect(page).toContain("<title>2026-01-31 · ");
-		expect(page).not.toMatch(/<script|script-src|<b>|https?:(?!\/\/www\.w3\.org)/);
+it("trtgate trend answers first, names what it skipped, and writes a page without scripts", async () => {
+	const folder = historyIn(temporaryFolder());
+	const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
+	const answer =
+		"1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";
+	expect(run).toMatchObject({
+		exit: 0,
+		stdout: `${answer}\n`,
+		stderr: expect.stringContaining("bad.json: it is not JSON"),
 	});
+	const page = readFileSync(join(folder, "page.html"), "utf8");
+	expect(page).toContain(`<span>${answer}</span></h1>`);
+	expect(page).toContain("&lt;/script&gt;&lt;b&gt;/fp16/b1");
+	expect(page).toContain("<title>2026-01-31 · ");
+	expect(page).not.toMatch(/<script|script-src|<b>|https?:(?!\/\/www\.w3\.org)/);
+});
 
-	it("closes an alarm whose level was accepted, shows the reason, and accepts nothing that is not open", async () => {
-		const folder = historyIn(temporaryFolder());
-		const accept = [
-			"history",
-			"accept",
-			"det/fp16",
-			"--reason",
-			"larger </script><b> input",
-			"--folder",
-			".",
-		];
-		expect(await runCli([...accept, "--figure", "memory"], { cwd: folder })).toMatchObject({
-			exit: 2,
-			stderr: expect.stringContaining("Open are: det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31."),
-		});
-		expect(await runCli(accept, { cwd: folder })).toMatchObject({
-			exit: 0,
-			stdout: "Accepted det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31\n",
-		});
-		const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
-		expect(run.stdout).toMatch(/^No engine is worse than its reference/);
-		const page = readFileSync(join(folder, "page.html"), "utf8");
-		expect(page).toContain("<td>accepted: larger &lt;/script&gt;&lt;b&gt; input</td>");
-		expect(page).not.toContain("<b>");
+it("closes an alarm whose level was accepted, shows the reason, and accepts nothing that is not open", async () => {
+	const folder = historyIn(temporaryFolder());
+	const accept = ["history", "accept", "det/fp16", "--reason", "larger </script><b> input", "--folder", "."];
+	expect(await runCli([...accept, "--figure", "memory"], { cwd: folder })).toMatchObject({
+		exit: 2,
+		stderr: expect.stringContaining("Open are: det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31."),
 	});
+	expect(await runCli(accept, { cwd: folder })).toMatchObject({
+		exit: 0,
+		stdout: "Accepted det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31\n",
+	});
+	const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
+	expect(run.stdout).toMatch(/^No engine is worse than its reference/);
+	const page = readFileSync(join(folder, "page.html"), "utf8");
+	expect(page).toContain("<td>accepted: larger &lt;/script&gt;&lt;b&gt; input</td>");
+	expect(page).not.toContain("<b>");
+});
 
-	it("trend says what to do if there is no record", async () => {
-		const run = await runCli(["trend", "."], { cwd: temporaryFolder() });
-		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("trtgate history import") });
-	});
+it("trend says what to do if there is no record", async () => {
+	const run = await runCli(["trend", "."], { cwd: temporaryFolder() });
+	expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("trtgate history import") });
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import {
+	expectExit,
 	quickConfig,
 	quickProject,
 	readResult,
@@ -25,7 +26,7 @@ it("the gate reuses golden verdicts while engine, golden and limits stay the sam
 			cwd: folder,
 			env: { XDG_CACHE_HOME: join(folder, ".cache") },
 		});
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expectExit(run, 0);
 		return readResult(join(folder, "out"));
 	};
 	const first = await gate();
@@ -60,7 +61,7 @@ it("the gate reuses a mismatch as well as a match", async () => {
 	const env = { XDG_CACHE_HOME: join(folder, ".cache") };
 	for (const _ of ["first", "second"]) {
 		const run = await runCli(["run", "--out", "out"], { cwd: folder, env });
-		expect(run.exit, run.stdout).toBe(1);
+		expectExit(run, 1);
 		expect(existsSync(join(folder, "out/result.json"))).toBe(true);
 	}
 	// A mismatch is a verdict like any other.

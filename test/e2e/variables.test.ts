@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quickProject, runCli, temporaryFolder, untimed } from "../support/project.ts";
+import { expectExit, quickProject, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const rights = {
 	GH_ENTERPRISE_TOKEN: "hunter2",
@@ -28,7 +28,7 @@ const command = "env >prepare.txt; cp model.onnx made.onnx";
 it("no program is given a variable that carries rights", async () => {
 	const folder = watching(command);
 	const run = await runCli(["run", "--out", "out"], { cwd: folder, env: { ...rights, PLAIN: "seen" } });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	for (const name of ["prepare.txt", "judge.txt"]) {
 		const seen = readFileSync(join(folder, name), "utf8");
 		expect(seen).toContain("PLAIN=seen");
@@ -46,7 +46,7 @@ it("only a prepare command receives what its config names, and the dry run repor
 	expect(dry.stdout).toContain("not set here: NOT_SET_KEY.");
 	expect(dry.stdout).not.toContain("hunter2");
 	const run = await runCli(["run", "--out", "out"], { cwd: folder, env: rights });
-	expect(run.exit, run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(readFileSync(join(folder, "prepare.txt"), "utf8").match(/.*hunter2/g)).toEqual(["HF_TOKEN=hunter2"]);
 	expect(readFileSync(join(folder, "judge.txt"), "utf8")).not.toContain("hunter2");
 });

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
+import { withHost } from "./bundle.ts";
 import { outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 import {
@@ -43,7 +44,7 @@ export interface ActionOptions {
 	/** Run post alone, with `state` as main would have left it. */
 	entry?: "main" | "post";
 	state?: Record<string, string>;
-	/** A step that runs longer is killed; ten minutes by default. */
+	/** A step that runs longer is killed. A step with this, `onStart` or `dist` runs in a process of its own. */
 	timeoutMs?: number;
 	/** Called with the process id of main as soon as it runs. */
 	onStart?(pid: number): void;
@@ -95,33 +96,31 @@ function inputVariables(
 	);
 }
 
-async function runEntry(
-	entry: string,
-	env: Record<string, string>,
-	options: ActionOptions,
-): Promise<ProcessRun> {
-	const child = spawn(process.execPath, [entry], {
-		cwd: options.cwd,
-		env,
-		stdio: ["ignore", "pipe", "pipe"],
-		timeout: options.timeoutMs ?? 600_000,
-		killSignal: "SIGKILL",
-	});
-	if (child.pid !== undefined) options.onStart?.(child.pid);
-	const { exit, ...said } = await outputOf(child);
-	return { exitCode: exit ?? 128, ...said };
+type Run = (env: Record<string, string>) => Promise<ProcessRun>;
+
+function runAlone(entry: string, options: ActionOptions): Run {
+	return async (env) => {
+		const child = spawn(process.execPath, [entry], {
+			cwd: options.cwd,
+			env,
+			stdio: ["ignore", "pipe", "pipe"],
+			timeout: options.timeoutMs ?? 600_000,
+			killSignal: "SIGKILL",
+		});
+		if (child.pid !== undefined) options.onStart?.(child.pid);
+		const { exit, ...said } = await outputOf(child);
+		return { exitCode: exit ?? 128, ...said };
+	};
 }
 
-/** Fresh command files for a step; the runner makes them before it starts. */
-async function createCommandFiles(): Promise<{
-	folder: string;
+/** Empty command files for a step; the runner makes them before it starts. */
+async function createCommandFiles(folder: string): Promise<{
 	env: Record<string, string>;
 	read(name: (typeof commandFiles)[number]): Promise<string>;
 }> {
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-step-"));
 	const env = Object.fromEntries(commandFiles.map((name) => [name, join(folder, name.toLowerCase())]));
 	await Promise.all(Object.values(env).map((path) => writeFile(path, "")));
-	return { folder, env, read: (name) => readFile(join(folder, name.toLowerCase()), "utf8") };
+	return { env, read: (name) => readFile(join(folder, name.toLowerCase()), "utf8") };
 }
 
 function stepEnvironment(options: ActionOptions): Record<string, string> {
@@ -168,23 +167,43 @@ async function runStep(
 	env: Record<string, string>,
 	options: ActionOptions,
 ): Promise<ActionRun> {
-	const files = await createCommandFiles();
-	try {
-		const started = performance.now();
-		const run = await runEntry(entry, { ...env, ...files.env }, options);
-		const durationMs = performance.now() - started;
-		const said = parseWorkflowCommands(`${run.stdout}\n${run.stderr}`);
-		const shown = applyStepLimits(said.annotations, await files.read("GITHUB_STEP_SUMMARY"));
-		return {
-			...run,
-			durationMs,
-			outputs: parseCommandFile(await files.read("GITHUB_OUTPUT")),
-			state: parseCommandFile(await files.read("GITHUB_STATE")),
-			exported: parseCommandFile(await files.read("GITHUB_ENV")),
-			...shown,
-			masks: said.masks,
-		};
-	} finally {
-		await rm(files.folder, { recursive: true, force: true });
+	const { onStart, timeoutMs, dist } = options;
+	// The toolkit asks only once in a process for a proxy.
+	const own = [onStart, timeoutMs, dist, env["http_proxy"]];
+	if (own.every((one) => one === undefined)) {
+		const { GITHUB_API_URL: url, GITHUB_EVENT_NAME: event } = env;
+		return withHost(
+			(host) => {
+				host.apiUrl ??= url;
+				return runWith(host.folder, env, async (all) => {
+					const { exit, ...said } = await host.run({ entry, env: all, cwd: options.cwd });
+					return { exitCode: exit ?? 128, ...said };
+				});
+			},
+			({ apiUrl = url }) => event !== "workflow_run" || apiUrl === url,
+		);
 	}
+	const folder = await mkdtemp(join(tmpdir(), "trtgate-step-"));
+	try {
+		return await runWith(folder, env, runAlone(entry, options));
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+async function runWith(folder: string, env: Record<string, string>, run: Run): Promise<ActionRun> {
+	const files = await createCommandFiles(folder);
+	const started = performance.now();
+	const said = await run({ ...env, ...files.env });
+	const durationMs = performance.now() - started;
+	const { annotations, masks } = parseWorkflowCommands(`${said.stdout}\n${said.stderr}`);
+	return {
+		...said,
+		durationMs,
+		outputs: parseCommandFile(await files.read("GITHUB_OUTPUT")),
+		state: parseCommandFile(await files.read("GITHUB_STATE")),
+		exported: parseCommandFile(await files.read("GITHUB_ENV")),
+		...applyStepLimits(annotations, await files.read("GITHUB_STEP_SUMMARY")),
+		masks,
+	};
 }

@@ -11,6 +11,9 @@ const settings = [
 	"commit.gpgsign=false",
 	"init.defaultBranch=main",
 	"protocol.file.allow=always",
+	"core.compression=0",
+	"gc.auto=0",
+	"maintenance.auto=false",
 ];
 
 /** Excludes the configuration of this machine and user from tests. */

@@ -23,7 +23,7 @@ export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
 	replay: Replay;
 	inputs?: Record<string, string>;
 	/** Folder of the action. */
-	action?: "." | "plan" | "report";
+	action?: "." | "plan" | "report" | "golden";
 	/** Depth of the clone; 1 as from actions/checkout, 0 for the full history. */
 	depth?: number;
 	/** Commit that is checked out; that of the event by default. */
@@ -84,10 +84,11 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	git(root, "init", "-q", "--bare", origin);
 	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
 		git(origin, "config", `uploadpack.${setting}`, "true");
+	// Nothing has to be sent from one to the other.
+	writeProject(origin, { "objects/info/alternates": `${join(work, ".git/objects")}\n` });
 	const github = await startLocalGitHub({ gitDir: origin });
 	atEnd(() => github.close());
-	const push = (commit: string, ref: string): void =>
-		void git(work, "push", "-q", "--force", origin, `${commit}:${ref}`);
+	const push = (commit: string, ref: string): void => void writeProject(origin, { [ref]: `${commit}\n` });
 	const play: Play = {
 		github,
 		root,
@@ -189,7 +190,7 @@ function installWatched(folder: string, replay: Replay, variables: string): stri
 		const program = join(bin, name);
 		const text = readFileSync(program, "utf8");
 		if (text.startsWith("#!/bin/sh\n"))
-			writeFileSync(program, text.replace("\n", `\nenv >> "${variables}"\n`));
+			writeFileSync(program, text.replace("\n", `\nexport -p >> "${variables}"\n`));
 	}
 	return path;
 }

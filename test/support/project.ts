@@ -12,8 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
+import { withHost } from "./bundle.ts";
 import { outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 
@@ -96,30 +97,87 @@ export interface CliOptions {
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
-	const cli = join(options.dist ?? resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
+	const entry = join(options.dist ?? resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
 	// All tests share one cache, for the sake of what is unpacked there; none may take over another's verdicts.
 	const isFresh = argv[0] === "run" && options.env?.["XDG_CACHE_HOME"] === undefined;
-	return runNode([cli, ...(isFresh ? ["run", "--fresh", ...argv.slice(1)] : argv)], options);
+	const given = isFresh ? ["run", "--fresh", ...argv.slice(1)] : argv;
+	if (options.onStart !== undefined || options.onStderr !== undefined || options.dist !== undefined)
+		return runNode([entry, ...given], options);
+	return withHost((host) =>
+		host.run({ entry, argv: given, env: commandEnvironment(options), cwd: options.cwd }),
+	);
 }
 
-export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
-	const env = {
+function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
+	return {
 		PATH: process.env["PATH"] ?? "",
-		HOME: options.cwd,
+		HOME: cwd,
 		XDG_CACHE_HOME: cacheHome,
 		NODE_COMPILE_CACHE: compileCache,
-		TRTGATE_LOCKS: join(options.cwd, ".locks"),
+		TRTGATE_LOCKS: join(cwd, ".locks"),
 		NO_COLOR: "1",
-		...options.env,
+		...env,
 	};
+}
+
+/** In a process of its own. */
+export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
+	const env = commandEnvironment(options);
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	if (child.pid !== undefined) options.onStart?.(child.pid);
 	child.stderr.on("data", (text) => options.onStderr?.(String(text)));
 	return outputOf(child);
 }
 
+interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
+	exit?: number | null;
+	/** Of an action. */
+	exitCode?: number;
+}
+
+/** Shows what the process said if it ended with another code. */
+export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
+	expect(exitCode, stdout + stderr).toBe(code);
+}
+
 export function readResult(out: string): Result {
 	return JSON.parse(readFileSync(join(out, "result.json"), "utf8"));
+}
+
+export interface Gated {
+	run: CliRun;
+	folder: string;
+	/** Throws where the run left none. */
+	readonly result: Result;
+	/** Text of a report; `terminal` is what the run printed. */
+	report(name: string): string;
+}
+
+/** Gates the folders `base` and `head` of a folder. */
+export async function gateFolders(
+	folder: string,
+	{ argv = [], ...options }: Omit<Partial<CliOptions>, "cwd"> & { argv?: readonly string[] } = {},
+): Promise<Gated> {
+	const compared = ["run", "--base", "base", "--head", "head", "--out", "out", ...argv];
+	const run = await runCli(compared, { ...options, cwd: folder });
+	const out = join(folder, "out");
+	return {
+		...{ run, folder },
+		get result() {
+			return readResult(out);
+		},
+		report: (name) => (name === "terminal" ? run.stdout : readFileSync(join(out, name), "utf8")),
+	};
+}
+
+type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
+
+/** A folder with two quick projects, `base` and `head`. */
+export function twoProjects(base: ProjectFiles, head: ProjectFiles, atEnd?: AtEnd): string {
+	const folder = temporaryFolder(atEnd);
+	quickProject(join(folder, "base"), base);
+	quickProject(join(folder, "head"), head);
+	return folder;
 }
 
 /**

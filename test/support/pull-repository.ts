@@ -36,14 +36,10 @@ export function makeRepository(
 	const base = commit(files.base, "base");
 	git(work, "checkout", "-q", "-b", "feature", "HEAD~1");
 	const head = commit(files.head, "head");
-	git(work, "merge", "-q", "-s", "ours", "--no-commit", "main");
-	git(work, "checkout", "-q", "feature", "--", ".");
-	git(work, "commit", "-q", "-m", "merge");
 	// The runner's merge has the base as its first parent.
-	const tree = git(work, "rev-parse", "HEAD^{tree}");
-	const merge = git(work, "commit-tree", tree, "-p", base, "-p", head, "-m", "merge");
+	const merge = git(work, "commit-tree", `${head}^{tree}`, "-p", base, "-p", head, "-m", "merge");
 	git(root, "clone", "-q", "--bare", work, origin);
-	git(work, "push", "-q", origin, `${merge}:refs/pull/7/merge`, `${head}:refs/pull/7/head`);
+	writeProject(origin, { "refs/pull/7/merge": `${merge}\n`, "refs/pull/7/head": `${head}\n` });
 	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
 	return { root, origin, base, head, merge };
 }

@@ -6,7 +6,7 @@
  * service itself does not fit GitHub's API description.
  */
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { addArtifact } from "./artifacts.ts";
 import { checkRoutes } from "./checks.ts";
@@ -94,10 +94,24 @@ function createWorld(options: LocalGitHubOptions, url: string): { world: World; 
 	return { world, closeGit: async () => (await store)?.close() };
 }
 
+let usualPort = 0;
+
+/** @returns the port. */
+function listen(server: Server, port: number): Promise<number> {
+	return new Promise((settle, reject) => {
+		server.once("error", reject);
+		server.listen(port, "127.0.0.1", () => {
+			server.off("error", reject);
+			settle((server.address() as AddressInfo).port);
+		});
+	});
+}
+
 export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promise<LocalGitHub> {
 	const server = createServer();
-	await new Promise<void>((settle, reject) => server.once("error", reject).listen(0, "127.0.0.1", settle));
-	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	// A process that stays may know the address of an earlier one.
+	usualPort = await listen(server, usualPort).catch(() => listen(server, 0));
+	const url = `http://127.0.0.1:${usualPort}`;
 	const { world, closeGit } = createWorld(options, url);
 	const faults = createFaults();
 	const description = openDescription();

@@ -2,17 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Result } from "../../../generated/result.ts";
-import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../project.ts";
+import { type AtEnd, type Gated, gateFolders, temporaryFolder, writeProject } from "../project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./install.ts";
-
-const dist = process.env["TRTGATE_DIST"];
-
-export interface Gated {
-	run: CliRun;
-	folder: string;
-	result: Result;
-}
 
 type Texts = readonly (readonly [from: string, to: string])[];
 
@@ -22,33 +13,31 @@ export interface Change {
 	/** Further replacements in the head's config only. */
 	headConfig?: Texts;
 	argv?: readonly string[];
+	env?: Readonly<Record<string, string>>;
+	atEnd?: AtEnd;
+	/** Before the run. */
+	given?(folder: string): void;
 }
 
 /** Runs the gate; whether it left a result is the test's affair. */
-export async function startReplay(
-	replay: Replay,
-	change: Change = {},
-): Promise<{ run: CliRun; folder: string }> {
-	const folder = temporaryFolder();
+export async function startReplay(replay: Replay, change: Change = {}): Promise<Gated> {
+	const folder = temporaryFolder(change.atEnd);
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
 		const texts = [...(change.config ?? []), ...(arm === "head" ? (change.headConfig ?? []) : [])];
 		const config = texts.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
 		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
 	}
-	const run = await runCli(
-		["run", "--base", "base", "--head", "head", "--out", "out", ...(change.argv ?? [])],
-		{
-			cwd: folder,
-			env: { PATH: installReplay(folder, replay) },
-			...(dist === undefined ? {} : { dist }),
-		},
-	);
-	return { run, folder };
+	change.given?.(folder);
+	return gateFolders(folder, {
+		argv: change.argv ?? [],
+		env: { PATH: installReplay(folder, replay), ...change.env },
+	});
 }
 
 export async function gateReplay(replay: Replay, change: Change = {}): Promise<Gated> {
-	const { run, folder } = await startReplay(replay, change);
+	const gated = await startReplay(replay, change);
+	const { run, folder } = gated;
 	expect(existsSync(join(folder, "out/result.json")), run.stdout + run.stderr).toBe(true);
-	return { run, folder, result: readResult(join(folder, "out")) };
+	return gated;
 }

@@ -54,6 +54,8 @@ export function installReplay(folder: string, replay: Replay): string {
 		node(`${support}/replay/trtexec.mjs "${configPath}"`),
 		alone ? "" : deskLabels(configPath),
 	);
+	// Without TensorRT's module, whatever this machine has.
+	writeProgram(join(bin, "python3"), "false");
 	const program = node(`${support}/programs/nvidia-smi.mjs ${smi}`);
 	if (smi !== null)
 		writeProgram(join(bin, "nvidia-smi"), program, smi === "steady=yes" ? quickAnswers(program) : "");

@@ -65,7 +65,7 @@ function single(operands: Equation["operands"]): string[] {
 const einsum = {
 	shape: (({ node, shapes }) => {
 		const equation = equationOf(node, shapes);
-		return equation && equation.output.map((label) => equation.sizes.get(label) ?? null);
+		return equation?.output.map((label) => equation.sizes.get(label) ?? null);
 	}) satisfies OperatorRule,
 	multiplyAdds,
 };

@@ -3,7 +3,6 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
@@ -13,7 +12,6 @@ import { loadConfig } from "../../../core/config/parse.ts";
 import { type Counterparts, underRulesOf } from "../../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
 import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/change.ts";
-import type { MatrixJob } from "../../../core/plan/matrix.ts";
 import {
 	formatMatrix,
 	keepRunners,
