@@ -212,8 +212,12 @@ describe("the one file", () => {
 		expect(holding(/process\.env\b/)).toEqual(["src/host/adapters/github/env.ts"]);
 	});
 
-	it("the one file that starts child processes is adapters/process/spawn.ts", () => {
-		expect(holding(/from "(@actions\/exec|node:child_process)"/)).toEqual(["src/adapters/process/spawn.ts"]);
+	it("the one file that starts child processes is one for short, trusted commands and one for all others", () => {
+		expect(holding(/from "(@actions\/exec|node:child_process)"/).sort()).toEqual([
+			"src/adapters/process/exec.ts",
+			"src/adapters/process/spawn.ts",
+		]);
+		expect(holding(/\bprocesses\.exec\(/)).toEqual(["src/adapters/git/run-git.ts"]);
 	});
 
 	it("the one file that opens files whose paths come from outside is adapters/process/input-file.ts", () => {

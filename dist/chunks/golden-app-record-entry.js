@@ -1,1 +1,1 @@
-export{n as runRecord}from"./golden-app-record.js";
+export{r as runRecord}from"./golden-app-record.js";

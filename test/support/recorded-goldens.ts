@@ -146,6 +146,7 @@ export function replayGoldenRuns(runs: readonly string[]): Processes {
 			}
 			return { ...about, state: "exited", exitCode: 0, problem: "" };
 		},
+		exec: (job) => Promise.reject(new Error(`nobody recorded ${job.argv[0]}`)),
 		killAll: async () => {},
 		killNow() {},
 		owns: () => false,

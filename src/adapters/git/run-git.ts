@@ -75,8 +75,12 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		const argv: [string, ...string[]] = ["git", "--no-optional-locks", ...given, "-C", folder, ...args];
 		const rights = online && (await identity()) === "token" ? access?.env : {};
 		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
-		const record = await processes.run({ argv, env, timeoutMs, captureBytes, tidying, stdin });
-		if (record.state !== "exited") throw gitError(record, "git", timeoutMs);
+		const job = { argv, env, timeoutMs, captureBytes, tidying };
+		// Git LFS may hang, and @actions/exec fails if git stops reading its input.
+		const record =
+			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
+		const { state } = await record;
+		if (state !== "exited") throw gitError(await record, "git", timeoutMs);
 		return record;
 	}
 	return Object.assign(run, { identity });

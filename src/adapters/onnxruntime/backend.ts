@@ -1,4 +1,4 @@
-// The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
+// The backend of machines without a GPU: ONNX Runtime on the CPU, in worker processes.
 import { writeFile } from "node:fs/promises";
 import { arch, availableParallelism, cpus, platform } from "node:os";
 import { dirname, join } from "node:path";

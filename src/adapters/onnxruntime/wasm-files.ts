@@ -20,11 +20,12 @@ interface Pinned {
 	version: string;
 	wasm: PinnedFile;
 	module: PinnedFile;
+	api: PinnedFile;
 }
 
 export const ortVersion = "1.30.0";
 
-/** The two files of onnxruntime-web that WebAssembly without a browser needs; the first with a counter of its instructions (scripts/wasm). */
+/** What WebAssembly needs of onnxruntime-web: its module, with a counter of instructions (scripts/wasm), the script that loads it, and the API as one file. */
 export const pinnedWasm: Pinned = {
 	version: ortVersion,
 	wasm: {
@@ -36,6 +37,11 @@ export const pinnedWasm: Pinned = {
 		name: "ort-wasm-simd-threaded.mjs",
 		bytes: 24_381,
 		sha256: "e13f7f94fc51b4ca72b12faeb1ee95f4ace6dfbc8939bc718aabdc0a27c4299b",
+	},
+	api: {
+		name: "onnxruntime.mjs",
+		bytes: 44_904,
+		sha256: "69c4627ae4b8033980234dac711a29c3c2ea4f01281299f2eafbd1136ad2e929",
 	},
 };
 
@@ -62,6 +68,7 @@ export async function wasmFolder({
 	const files = [
 		await shipped(pinned.wasm, join(wasmFolder, `${pinned.wasm.name}.gz`)),
 		await shipped(pinned.module, join(wasmFolder, pinned.module.name)),
+		await shipped(pinned.api, join(wasmFolder, pinned.api.name)),
 	];
 	let problem: unknown;
 	for (const target of targets) {
@@ -121,8 +128,8 @@ async function install(target: string, files: readonly Unpacked[], pinned: Pinne
 	}
 }
 
-async function holds(folder: string, { wasm, module }: Pinned): Promise<boolean> {
-	for (const file of [wasm, module]) {
+async function holds(folder: string, { wasm, module, api }: Pinned): Promise<boolean> {
+	for (const file of [wasm, module, api]) {
 		const bytes = await readFile(join(folder, file.name)).catch(() => null);
 		if (bytes === null || !fits(bytes, file)) return false;
 	}

@@ -45,12 +45,11 @@ export async function runWorker<K extends Task["kind"]>(
 ): Promise<WorkerResult<K>> {
 	return inNewFolder("trtgate-job-", async (folder) => {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
-		const isCounted = task.kind === "count" || task.kind === "profile";
-		const stays = (task.flavour === "wasm" && !isCounted && isAlone !== true) || undefined;
+		const stays = (task.flavour === "wasm" && isAlone !== true) || undefined;
 		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, stays, resultPath })), jobPath);
 		// The user's Node options must not affect this process.
 		const job: Job = { argv: [nodePath, workerPath, jobPath], env: { NODE_OPTIONS: "" }, ...limits };
-		const kind = [workerPath, task.folder, task.threads].join();
+		const kind = [workerPath, task.folder].join();
 		const record = stays ? await runHosted(job, kind, processes) : await processes.run(job);
 		const bytes = await readFile(resultPath).catch(() => null);
 		const isReply = bytes !== null && bytes.length <= longestReply;
@@ -97,8 +96,8 @@ export function badOutput(what: string, { logPath }: { logPath: string }): ToolE
 }
 
 // Worker processes that live on for the next job: starting ONNX Runtime in WebAssembly takes a quarter of a second of CPU, one more
-// session in a process that has it a few milliseconds. Only if an earlier job cannot change a later one: never for counting, for a model
-// that draws random numbers (the generator is seeded once a process), or after a job that failed.
+// session in a process that has it a few milliseconds. Only if an earlier job cannot change a later one: never for a model that draws
+// random numbers (the generator is seeded once a copy of the runtime), or after a job that failed. Counting loads a copy of its own.
 
 interface Job extends Omit<WorkerLimits, "isAlone"> {
 	argv: readonly [string, string, string];

@@ -1,11 +1,11 @@
 // Runs a command of the user's own on one output: tensors as .npy files, the case as JSON on stdin.
 
-import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/check-output.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
+import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 import { messageOf } from "./spawn.ts";
@@ -86,7 +86,7 @@ export function userShell(
 }
 
 function shellArgv(command: string): [string, ...string[]] {
-	const bash = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path));
+	const bash = ["/bin/bash", "/usr/bin/bash"].find(isProgram);
 	return bash === undefined
 		? ["sh", "-e", "-c", command]
 		: [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];

@@ -1,4 +1,5 @@
 // Runs the child processes of one invocation, ends them all on Ctrl-C, and adds up their time.
+import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
@@ -6,6 +7,10 @@ export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
 	/** Its time does not count, as that of a watcher. */
 	beside?: boolean;
+}
+
+export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
+	tidying?: boolean;
 }
 
 export type Processes = ReturnType<typeof createProcesses>;
@@ -41,7 +46,14 @@ export function createProcesses(options: ProcessesOptions = {}) {
 			if (beside !== true) watch.leave();
 		}
 	};
+	const exec = async ({ tidying, ...job }: ExecRunOptions): Promise<ProcessRecord> => {
+		watch.enter();
+		const signal = tidying === true ? new AbortController().signal : all;
+		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
+	};
 	return {
+		/** For a short, trusted command, which is left alone if the run is cancelled. */
+		exec,
 		run(job: RunOptions): Promise<ProcessRecord> {
 			const promise = run(job).finally(() => running.delete(promise));
 			running.add(promise);

@@ -10,13 +10,20 @@ import { pinnedNative } from "../../../src/adapters/onnxruntime/native.ts";
 import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 
-const [wasm, module] = [Buffer.from("\0asm and so on"), Buffer.from("export {}")];
+const [wasm, module, api] = ["\0asm and so on", "export {}", "export const x = 1"].map((text) =>
+	Buffer.from(text),
+) as [Buffer, Buffer, Buffer];
 const pin = (name: string, bytes: Buffer) => ({
 	name,
 	bytes: bytes.length,
 	sha256: createHash("sha256").update(bytes).digest("hex"),
 });
-const pinned = { version: "0.0.1", wasm: pin("x.wasm", wasm), module: pin("x.mjs", module) };
+const pinned = {
+	version: "0.0.1",
+	wasm: pin("x.wasm", wasm),
+	module: pin("x.mjs", module),
+	api: pin("api.mjs", api),
+};
 const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;
 const second = join(tmpdir(), `trtgate-${userInfo().uid}`, name);
 
@@ -28,6 +35,7 @@ beforeEach(() => {
 	mkdirSync(source.wasmFolder, { recursive: true });
 	writeFileSync(join(source.wasmFolder, "x.wasm.gz"), gzipSync(wasm));
 	writeFileSync(join(source.wasmFolder, "x.mjs"), module);
+	writeFileSync(join(source.wasmFolder, "api.mjs"), api);
 });
 afterEach(() => {
 	rmSync(folder, { recursive: true });
@@ -49,7 +57,7 @@ it("wasmFolder uses a folder that has the uncompressed file", async () => {
 	expect(await wasmFolder(source)).toBe(source.wasmFolder);
 });
 
-it.each(["x.wasm", "x.mjs"])("wasmFolder replaces a cached %s that was damaged", async (file) => {
+it.each(["x.wasm", "x.mjs", "api.mjs"])("wasmFolder replaces a cached %s that was damaged", async (file) => {
 	const found = await wasmFolder(source);
 	writeFileSync(join(found, file), "half");
 	expect(await wasmFolder(source)).toBe(found);
@@ -73,6 +81,7 @@ it.each([
 	["another", "x.wasm.gz", gzipSync("other"), "tool-output"],
 	["endless", "x.wasm.gz", gzipSync(Buffer.alloc(10_000_000)), "tool-output"],
 	["another", "x.mjs", Buffer.from("import 'evil'"), "tool-output"],
+	["another", "api.mjs", Buffer.from("import 'evil'"), "tool-output"],
 ] as const)("wasmFolder refuses to run a file that is %s: %s", async (...[, file, content, code]) => {
 	if (content === null) rmSync(join(source.wasmFolder, file));
 	else writeFileSync(join(source.wasmFolder, file), content);
@@ -83,7 +92,7 @@ it.each([
 });
 
 it("the pinned files are those that ship", () => {
-	for (const file of [pinnedWasm.wasm, pinnedWasm.module]) {
+	for (const file of [pinnedWasm.wasm, pinnedWasm.module, pinnedWasm.api]) {
 		const path = join(wasmSource, file.name);
 		const bytes = file === pinnedWasm.wasm ? gunzipSync(readFileSync(`${path}.gz`)) : readFileSync(path);
 		expect({

@@ -134,6 +134,10 @@ it("historyBranch adds a record with five git commands", async () => {
 			commands.push(job.argv.join(" "));
 			return processes.run(job);
 		},
+		exec: (job) => {
+			commands.push(job.argv.join(" "));
+			return processes.exec(job);
+		},
 	};
 	await store.add([fileOfNight(0)]);
 	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);

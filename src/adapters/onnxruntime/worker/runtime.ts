@@ -10,7 +10,10 @@ import type { Level, RuntimeJob } from "../protocol.ts";
 type Options = InferenceSession.SessionOptions;
 
 export interface Ort {
-	env: { versions: { web?: string; node?: string }; wasm: { wasmPaths?: unknown; numThreads?: number } };
+	env: {
+		versions: { web?: string; node?: string };
+		wasm: { wasmPaths?: unknown; wasmBinary?: Uint8Array; numThreads?: number };
+	};
 	Tensor: typeof Tensor;
 	InferenceSession: { create(path: string, options: Options): Promise<InferenceSession> };
 }
@@ -24,14 +27,55 @@ export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
  */
 const v8Flags = ["--wasm-tiering-budget=150000000", "--wasm-lazy-validation"];
 
-export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
+interface Exports {
+	/** Added by scripts/wasm. */
+	halfInstructions?: { value: bigint };
+}
+
+/** The part of the WebAssembly interface used here; only the web's type library declares it. */
+declare const WebAssembly: {
+	compile(bytes: Uint8Array): Promise<object>;
+	instantiate(module: unknown, imports: unknown): Promise<unknown>;
+};
+
+let module: Promise<object> | null = null;
+let counted: Exports = {};
+
+/** Half instructions that the runtime loaded last has executed. */
+export function halfInstructions(): number {
+	return Number(counted.halfInstructions?.value ?? 0);
+}
+
+/** All copies of the runtime share the compiled code, which takes most of a start. */
+function shareModule(path: string): void {
+	if (module !== null) return;
+	for (const flag of v8Flags) setFlagsFromString(flag);
+	const compiled = WebAssembly.compile(readFileSync(path));
+	module = compiled;
+	const { instantiate } = WebAssembly;
+	WebAssembly.instantiate = async (_, imports) => {
+		const instance = (await instantiate(await compiled, imports)) as { exports: Exports };
+		counted = instance.exports;
+		return { instance, module: await compiled };
+	};
+}
+
+let copies = 0;
+
+/** @param isOwn loads a copy that no other job has used or will use, with a memory of its own. */
+export async function loadRuntime(job: RuntimeJob, isOwn = false): Promise<Ort> {
 	if (job.flavour === "native") {
 		const found: unknown = createRequire(join(job.folder, "resolve.js"))("onnxruntime-node");
 		return found as Ort;
 	}
-	for (const flag of v8Flags) setFlagsFromString(flag);
-	const ort = (await import("onnxruntime-web")) as unknown as Ort;
-	ort.env.wasm.wasmPaths = pathToFileURL(join(job.folder, "/")).href;
+	const folder = pathToFileURL(join(job.folder, "/")).href;
+	shareModule(join(job.folder, "ort-wasm-simd-threaded.wasm"));
+	if (isOwn) copies += 1;
+	const name = isOwn ? `copy=${copies}` : `threads=${job.threads}`;
+	const ort: Ort = await import(`${folder}onnxruntime.mjs?${name}`);
+	ort.env.wasm.wasmPaths = folder;
+	// Not read: the module is compiled already.
+	ort.env.wasm.wasmBinary = new Uint8Array();
 	ort.env.wasm.numThreads = job.threads;
 	return ort;
 }

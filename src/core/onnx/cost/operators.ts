@@ -65,7 +65,8 @@ function single(operands: Equation["operands"]): string[] {
 const einsum = {
 	shape: (({ node, shapes }) => {
 		const equation = equationOf(node, shapes);
-		return equation?.output.map((label) => equation.sizes.get(label) ?? null);
+		if (equation === null) return null;
+		return equation.output.map((label) => equation.sizes.get(label) ?? null);
 	}) satisfies OperatorRule,
 	multiplyAdds,
 };

@@ -1,1 +1,0 @@
-export{t as fileModelReader}from"./adapters-files-model-reader.js";
