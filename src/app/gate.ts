@@ -1,4 +1,5 @@
 // Runs one gate from its options to its result on disk.
+
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -17,7 +18,7 @@ import {
 	type Night,
 } from "../history/app/history-watch.ts";
 import { openRunStore } from "../history/app/open-store.ts";
-import { type Environment, ownProcesses } from "../host/adapters/github/env.ts";
+import type { Environment } from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -32,6 +33,7 @@ import {
 	twoSides,
 } from "./config-file.ts";
 import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
+import { ownProcesses } from "./own-processes.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";

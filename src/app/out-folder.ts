@@ -1,4 +1,5 @@
 // The output folder: checked before use, and cleared of an earlier run's files.
+
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,10 +7,11 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { type Git, gitIn, refuseForeignOwner, succeeded } from "../adapters/git/run-git.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import { type Environment, ownProcesses } from "../host/adapters/github/env.ts";
+import type { Environment } from "../host/adapters/github/env.ts";
 import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
+import { ownProcesses } from "./own-processes.ts";
 
 /** All that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [

@@ -1,4 +1,5 @@
 // `trtgate accept`: records in trtgate.yml that this change may be slower or larger.
+
 import { join, relative, resolve } from "node:path";
 import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
@@ -11,9 +12,9 @@ import { usageError } from "../../core/errors.ts";
 import { changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { ownProcesses } from "../../host/adapters/github/env.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
+import { ownProcesses } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
 import { acceptChangeTable } from "./tables.ts";

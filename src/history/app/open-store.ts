@@ -1,10 +1,11 @@
 // Opens a history in a folder or on a branch.
+
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
+import { ownProcesses } from "../../app/own-processes.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { ownProcesses } from "../../host/adapters/github/env.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { historyBranch } from "../adapters/history-branch.ts";
 import { historyFolder } from "../adapters/history-folder.ts";

@@ -1,7 +1,6 @@
 // The only file that reads the environment.
 import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
-import { createProcesses, type Processes } from "../../../adapters/process/processes.ts";
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
 import type { WorkflowRun } from "../../../ports/code-host.ts";
 
@@ -87,10 +86,6 @@ export function childEnvironment(env: Variables = process.env): Record<string, s
 		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
 		...searchedOutside(env),
 	};
-}
-
-export function ownProcesses(): Processes {
-	return createProcesses({ env: childEnvironment() });
 }
 
 const searchPaths = ["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"] as const;

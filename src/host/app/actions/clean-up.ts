@@ -1,4 +1,5 @@
 // The post step: cleans up after the main step, however it ended.
+
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,11 +8,12 @@ import { lockFolder } from "../../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../../adapters/git/worktree.ts";
 import { readInputText } from "../../../adapters/process/input-file.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../../../app/out-folder.ts";
+import { ownProcesses } from "../../../app/own-processes.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import { parseResult } from "../../../core/report/parse-result.ts";
 import { reportFiles } from "../../../stages/report.ts";
-import { ownProcesses, readEnvironment } from "../../adapters/github/env.ts";
+import { readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { describePublished, publishNoResult, publishResult } from "../publish/publish-result.ts";

@@ -1,4 +1,5 @@
 // The action in plan/: turns trtgate.yml into the job matrix.
+
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
@@ -6,6 +7,7 @@ import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
 import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
+import { ownProcesses } from "../../../app/own-processes.ts";
 import { openTerminal } from "../../../app/terminal.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { loadConfig } from "../../../core/config/parse.ts";
@@ -25,7 +27,6 @@ import { renderMatrix } from "../../../core/plan/render.ts";
 import { formatReview } from "../../../core/plan/review.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
-import { ownProcesses } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
