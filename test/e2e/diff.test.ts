@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { timesKeys } from "../../src/formats/trtexec/export-times.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 
@@ -89,7 +90,7 @@ it("trtgate diff reads the files of TensorRT Engine Explorer, and what whole inf
 	] as const) {
 		renameSync(join(cwd, arm, "layers.json"), join(cwd, arm, "net.onnx.engine.graph.json"));
 		renameSync(join(cwd, arm, "profile.json"), join(cwd, arm, "net.onnx.engine.profile.json"));
-		const times = { computeMs, latencyMs: 1, startEnqMs: 1, endEnqMs: 1, startH2dMs: 1, endD2hMs: 1 };
+		const times = Object.fromEntries(timesKeys.map((key) => [key, key === "computeMs" ? computeMs : 1]));
 		writeFileSync(join(cwd, arm, "net.onnx.engine.timing.json"), JSON.stringify([times, times]));
 		writeFileSync(join(cwd, arm, "net.onnx.engine.profile.metadata.json"), '{"performance_summary": {}}');
 	}
