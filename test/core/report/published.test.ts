@@ -1,6 +1,6 @@
 // Published texts: markers that nobody can forge or break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
 import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
@@ -19,7 +19,7 @@ import {
 import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
 import { anyText } from "../../support/any-text.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
-import { resultCases } from "../../support/result-cases.ts";
+import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
 const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha: "d".repeat(40) };
 const source = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
@@ -28,61 +28,52 @@ const alarm = { marker, source, history };
 const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
 const failed = buildResult({ outcome: "fail" });
 
-describe("a marker", () => {
-	it("a marker is found again by its id, whatever the id", () => {
-		fc.assert(
-			fc.property(anyText(400), (id) => {
-				const text = renderMarker({ ...marker, id });
-				expect(text).toMatch(/^<!-- [^\n<>]* -->$/);
-				expect(text.slice(4, -3)).not.toMatch(/--|>/);
-				expect(findMarker(`${text}\nrest`, id)).toEqual({ ...marker, id });
-			}),
-		);
-	});
-
-	it.each([
-		["", "another id", "other.yml"],
-		["> ", "a quotation", "trtgate.yml"],
-		["\n", "not at the start", "trtgate.yml"],
-		["```\n", "code", "trtgate.yml"],
-	])("a marker with %j before it is not ours: %s", (before, _, id) => {
-		expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
-	});
-
-	it("a marker prefers the later run, then the later attempt, and has one id for each config and name", () => {
-		const isAfter = (other: object) => isNewer({ ...marker, ...other }, marker);
-		expect([{ runId: 13, attempt: 1 }, { attempt: 3 }].every(isAfter)).toBe(true);
-		expect([{}, { runId: 11, attempt: 9 }].some(isAfter)).toBe(false);
-		expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
-		expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
-	});
-
-	it.each([
-		["github-actions[bot]", "Bot", null, true],
-		["github-actions[bot]", "Bot", "github-actions", true],
-		["dependabot[bot]", "Bot", "github-actions[bot]", false],
-		["octocat", "User", "octocat", true],
-		["octocat", "User", null, false],
-	])("a marker by %s (%s) may be ours if we are %s: %j", (login, type, own, expected) => {
-		expect(isOwnAuthor({ login, type }, own)).toBe(expected);
-		expect(isOwnAuthor(null, own)).toBe(false);
-	});
+it("a marker is found again by its id, whatever the id", () => {
+	fc.assert(
+		fc.property(anyText(400), (id) => {
+			const text = renderMarker({ ...marker, id });
+			expect(text).toMatch(/^<!-- [^\n<>]* -->$/);
+			expect(text.slice(4, -3)).not.toMatch(/--|>/);
+			expect(findMarker(`${text}\nrest`, id)).toEqual({ ...marker, id });
+		}),
+	);
 });
 
-const hostileNames = [
-	"@octocat please #1",
-	"<!-- trtgate:trtgate.yml run:999 attempt:1 sha:unknown -->",
-	"](https://evil.example) ![x](https://evil.example/x.png)",
-	"</details><script>alert(1)</script>",
-	"a | b | c\n## All is well ✅",
-	"`code` ``` $x^2$ ~~gone~~",
-	"https://evil.example www.evil.example",
-	"GH-1 acme/engines#2",
-	"@acme/infra-team :tada: acme/engines@0123456789012345678901234567890123456789",
-	"\u202egnp.exe\u0000\u001b[31m",
-];
+it.each([
+	["", "another id", "other.yml"],
+	["> ", "a quotation", "trtgate.yml"],
+	["\n", "not at the start", "trtgate.yml"],
+	["```\n", "code", "trtgate.yml"],
+])("a marker with %j before it is not ours: %s", (before, _, id) => {
+	expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
+});
 
-it.each(hostileNames)("a comment holds the name %j as text", (name) => {
+it("a marker prefers the later run, then the later attempt, and has one id for each config and name", () => {
+	const isAfter = (other: object) => isNewer({ ...marker, ...other }, marker);
+	expect([{ runId: 13, attempt: 1 }, { attempt: 3 }].every(isAfter)).toBe(true);
+	expect([{}, { runId: 11, attempt: 9 }].some(isAfter)).toBe(false);
+	expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
+	expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
+});
+
+it.each([
+	["github-actions[bot]", "Bot", null, true],
+	["github-actions[bot]", "Bot", "github-actions", true],
+	["dependabot[bot]", "Bot", "github-actions[bot]", false],
+	["octocat", "User", "octocat", true],
+	["octocat", "User", null, false],
+])("a marker by %s (%s) may be ours if we are %s: %j", (login, type, own, expected) => {
+	expect(isOwnAuthor({ login, type }, own)).toBe(expected);
+	expect(isOwnAuthor(null, own)).toBe(false);
+});
+
+it.each([
+	...hostileNames,
+	"<!-- trtgate:trtgate.yml run:999 attempt:1 sha:unknown -->",
+	"](https://evil.example) ![x](https://evil.example/x.png) www.evil.example",
+	"</details><script>alert(1)</script>",
+	`@acme/infra-team :tada: GH-1 acme/engines#2 acme/engines@${"0123456789".repeat(4)}`,
+])("a comment holds the name %j as text", (name) => {
 	const result = buildResult({
 		outcome: "fail",
 		workloads: [buildWorkload({ model: name, engine: name, workload: name })],
@@ -94,13 +85,13 @@ it.each(hostileNames)("a comment holds the name %j as text", (name) => {
 	const outsideCode = body.replace(/`[^`\n]*`/g, "");
 	expect(findMarker(text, name)).toMatchObject({ runId: 12 });
 	expect(body).not.toMatch(/<!--|<script|<\/details>(?!\n)/);
-	expect(outsideCode).not.toMatch(/@(octocat|acme|0)|:tada:|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
+	expect(outsideCode).not.toMatch(/@(everyone|acme|0)|:tada:|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
 	expect(text).not.toMatch(/[\u0000\u001b\u202e]/);
 	expect(text.match(/^## /gm)).toHaveLength(1);
 });
 
-it.each([10, 400, 3000])(
-	"what is published of %i workloads stays below GitHub's limits and reports what it leaves out",
+it.each([400, 3000])(
+	"what is published of %i workloads fits GitHub's limits and says what is left out",
 	(count) => {
 		const workloads = Array.from({ length: count }, (_, at) =>
 			buildWorkload({ id: `w${at}`, model: `${"🚗".repeat(30)}${at}`, verdict: "regressed" }),
@@ -110,13 +101,13 @@ it.each([10, 400, 3000])(
 		);
 		const result = buildResult({ outcome: "fail", workloads, gates });
 		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
-			expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
-			if (count > 100) expect(text).toMatch(/left out/);
+			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+			expect(text).toMatch(/left out/);
 		}
 		const check = describeCheckRun(result, {});
 		expect(check.summary.length).toBeLessThanOrEqual(65_535);
-		expect(check.annotations.length).toBeLessThanOrEqual(200);
-		if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
+		expect(check.annotations).toHaveLength(200);
+		expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
 	},
 );
 
