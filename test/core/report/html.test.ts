@@ -1,26 +1,27 @@
-// The page: well-formed, self-contained, accessible, and nothing of a user's in it but text.
+// The page: well-formed, self-contained, accessible, and nothing of a user's in it but text; and the pictures in it.
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { renderHtml } from "../../../../src/core/report/html/report.ts";
-import { palettes, sortScript, sortScriptHash } from "../../../../src/core/report/html/style.ts";
-import { buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../../support/build-result.ts";
-import { buildDrawnCheck } from "../../../support/error-pictures.ts";
-import { type Element, readMarkup } from "../../../support/read-markup.ts";
-import { resultCases } from "../../../support/result-cases.ts";
+import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
+import { drawErrorMap } from "../../../src/core/report/html/errors/pictures.ts";
+import { renderHtml } from "../../../src/core/report/html/report.ts";
+import { palettes, sortScript, sortScriptHash } from "../../../src/core/report/html/style.ts";
+import { buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../support/error-pictures.ts";
+import { type Element, readMarkup } from "../../support/read-markup.ts";
+import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
-const drawn = buildResult({
-	outcome: "fail",
-	golden: [buildGolden({ state: "mismatch", checks: [buildDrawnCheck()] })],
-});
-const pages = Object.entries({ ...resultCases, "golden-pictures": drawn }).map(([name, result]) => {
+const mismatch = (checks: GoldenCheck[], over: Partial<GoldenVerdict> = {}): GoldenVerdict =>
+	buildGolden({ state: "mismatch", checks, ...over });
+const withGoldens = (...golden: GoldenVerdict[]) => buildResult({ outcome: "fail", golden });
+const drawnCase = withGoldens(mismatch([buildDrawnCheck()]));
+const pages = Object.entries({ ...resultCases, "golden-pictures": drawnCase }).map(([name, result]) => {
 	const text = renderHtml(result);
-	return { name, result, text, elements: readMarkup(text, "html") };
+	return { name, text, elements: readMarkup(text, "html") };
 });
 const page = (name: string) => pages.find((found) => found.name === name)?.text ?? "";
 
-function named(elements: readonly Element[], ...names: string[]): Element[] {
-	return elements.filter((element) => names.includes(element.name));
-}
+const named = (elements: readonly Element[], ...names: string[]) =>
+	elements.filter(({ name }) => names.includes(name));
 
 describe.each(pages)("the page of $name", ({ text, elements }) => {
 	it("the page has one h1, headings in order, landmarks and a language", () => {
@@ -88,9 +89,7 @@ it("the page never shows an inconclusive verdict in green", () => {
 });
 
 it("the page marks a partial result at the top", () => {
-	expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(
-		page("partial").indexOf("<h2"),
-	);
+	expect(page("partial").split("<h2")[0]).toContain("Partial result: the run ended in measure");
 });
 
 it("the page states a CPU's caveat in the headline and over the table, not in every row", () => {
@@ -102,9 +101,8 @@ it("the page states a CPU's caveat in the headline and over the table, not in ev
 
 it("the page draws zone, zero, gate, interval and dot of a row", () => {
 	const label = 'aria-label="change +4.2 %, 99 % interval +3.7 % … +4.6 %"';
-	const forest = page("mismatch-and-slowdown")
-		.split("<svg ")
-		.find((svg) => svg.includes(label));
+	const drawings = page("mismatch-and-slowdown").split("<svg ");
+	const forest = drawings.find((svg) => svg.includes(label));
 	for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"])
 		expect(forest).toContain(`class="${part}"`);
 });
@@ -119,13 +117,12 @@ it("the page shows the GPU's figures on both sides, and no name that means somet
 });
 
 it("the page survives shapes that no run of ours makes", () => {
-	const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
-	const workloads = result.workloads.map((workload) => ({
-		...workload,
-		runs: workload.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 })),
-		latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
-	}));
-	expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
+	const slow = buildSlowWorkload();
+	const runs = slow.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 }));
+	const workloads = [
+		{ ...slow, runs, latency: { ...slow.latency, interval: [-1e308, 1e308] as [number, number] } },
+	];
+	expect(() => readMarkup(renderHtml(buildResult({ workloads })), "html")).not.toThrow();
 });
 
 it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
@@ -158,11 +155,8 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 	it.each(
 		"fg bg|fg card|fg warnbg|mut bg|mut card|bad badbg|warn warnbg|ok okbg|open openbg|a1 bg".split("|"),
 	)("the page shows text on its ground with a contrast of 4.5 or more: %s", (pair) => {
-		const [light = 0, dark = 0] = pair
-			.split(" ")
-			.map(luminance)
-			.sort((x, y) => y - x);
-		expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
+		const [one = 0, other = 0] = pair.split(" ").map((name) => Math.log(luminance(name) + 0.05));
+		expect(Math.exp(Math.abs(one - other))).toBeGreaterThanOrEqual(4.5);
 	});
 
 	it("the colours of error maps grow away from the ground in lightness at every step", () => {
@@ -171,4 +165,93 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 		const all = ["card", ...steps].map((name) => away * luminance(name));
 		expect(all).toEqual([...new Set(all)].sort((a, b) => a - b));
 	});
+});
+
+const pictures = (...golden: GoldenVerdict[]) =>
+	renderHtml(withGoldens(...golden)).match(/<article class="picture">.*?<\/article>/gs) ?? [];
+const drawn = (overrides: Partial<ErrorMap> = {}): string =>
+	drawErrorMap(buildErrorMap(overrides), "logits, net · fp16")?.markup ?? "";
+const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 256);
+const noisy = { rows: 48, columns: 48, cells: cellsOf(noise) };
+
+/** Cells that each colour covers. */
+function areas(text: string): Record<string, number> {
+	const area = (path = "") => [...path.matchAll(/h(\d+)v1/g)].reduce((sum, [, run]) => sum + Number(run), 0);
+	const paths = [...text.matchAll(/<path class="(\w+)" d="([^"]+)"/g)];
+	return Object.fromEntries(paths.map(([, name = "", path]) => [name, area(path)]));
+}
+
+it("an error map leaves equal cells blank, and goes from the palest colour to that of what is not finite", () => {
+	const cells = cellsOf([0, 0, 1, 100, 200, 254, 255, 255]);
+	expect(areas(drawn({ rows: 4, columns: 2, cells }))).toEqual({ h0: 1, h3: 1, h7: 1, h9: 1, hx: 2 });
+	const text = drawn(noisy);
+	const covered = Object.values(areas(text)).reduce((sum, area) => sum + area, 0);
+	expect(covered).toBe(noise.filter((byte) => byte > 0).length);
+	expect(text.length).toBeLessThan(40_000);
+});
+
+it("an error map says in words what it shows, with the axes and the scale", () => {
+	const text = drawn();
+	const label = "error map of logits, net · fp16: 64 of 64 cells differ, the largest by 0.5";
+	expect(text).toContain(`role="img" aria-label="${label}`);
+	for (const part of [">axis 3: 16<", ">axis 2: 16<", "each 2 × 2 elements", "strongest colour: 0.5"])
+		expect(text).toContain(part);
+	expect(text).not.toContain("NaN or infinite");
+	expect(drawn({ rows: 1, columns: 2, cells: cellsOf([0, 255]) })).toContain("NaN or infinite on one side");
+});
+
+it.each([
+	[32, 32, 268, 268],
+	[64, 32, 268, 134],
+	[32, 64, 134, 268],
+	[1e9, 8, 268, 56],
+])("an error map keeps the proportions of %d × %d within bounds", (width, height, ...size) => {
+	const elements = readMarkup(drawn({ width, height }), "html");
+	const ground = elements.find(({ attributes }) => attributes.get("class") === "ground");
+	expect(["width", "height"].map((side) => Number(ground?.attributes.get(side)))).toEqual(size);
+});
+
+it.each([cellsOf([1, 2, 3]), cellsOf(new Array(65).fill(1)), "<script>", "AAA", "A=AA"])(
+	"an error map is not drawn if its cells are too few, too many or no base64: %j",
+	(cells) => {
+		const check = buildDrawnCheck({ errorMap: buildErrorMap({ cells }) });
+		expect(pictures(mismatch([check]))).toEqual([]);
+	},
+);
+
+it("error pictures stand under the golden section, with measure, worst element and map", () => {
+	const [picture = ""] = pictures(mismatch([buildDrawnCheck({ slice: { axis: 1, to: 1 } })]));
+	expect(page("golden-pictures")).toMatch(/id="goldens".*<article class="picture"/s);
+	const measure = "is 3.1e-2, 31 times the limit of 1e-3. Worst element [0,0,0,0]: got NaN, expected 0.25.";
+	for (const part of ["<h3>depth <small>encoder · fp16 · case0</small>", measure, 'class="errmap"'])
+		expect(picture).toContain(part);
+	expect(picture).not.toMatch(/<script|style=|href|src=|url\(|data:/);
+	const { errorMap: _, ...bare } = buildDrawnCheck();
+	expect(pictures(mismatch([bare]))).toEqual([]);
+});
+
+it("error pictures show the loudest case of each output", () => {
+	const shown = pictures(
+		mismatch([buildDrawnCheck({ got: 0.01 }), buildDrawnCheck({ output: "mask" })], { case: "a" }),
+		mismatch([buildDrawnCheck({ got: 0.5 })], { case: "b" }),
+		mismatch([buildDrawnCheck({ got: 0.2 })], { case: "c" }),
+	);
+	const headings = shown.map((picture) => /<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1));
+	expect(headings.join(" ")).toBe("depth,b mask,a");
+});
+
+it("error pictures are at most 60 and 3 MB, and report that there are more", () => {
+	const errorMap = buildErrorMap(noisy);
+	const checks = Array.from({ length: 100 }, (_, at) => buildDrawnCheck({ output: `y${at}`, errorMap }));
+	const text = renderHtml(withGoldens(mismatch(checks)));
+	expect(text.match(/<article class="picture"/g)).toHaveLength(60);
+	expect(text).toContain("… and 40 more pictures; result.json contains all.");
+	expect(text.length).toBeLessThan(3e6);
+});
+
+it.each(hostileNames)("error pictures hold nothing of a user's but text: %j", (name) => {
+	const check = buildDrawnCheck({ output: name, metric: name });
+	const hostile = mismatch([check], { model: name, engine: name, case: name, part: name });
+	const tags = readMarkup(renderHtml(withGoldens(hostile)), "html").map(({ name: tag }) => tag);
+	expect(tags.filter((tag) => /^(script|img|image|use)$/.test(tag))).toEqual(["script"]);
 });
