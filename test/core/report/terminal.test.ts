@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
-import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf } from "../../support/recorded-engines.ts";
 import { resultCases } from "../../support/result-cases.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
@@ -33,23 +33,20 @@ it("renderTerminal reports what to do next and where the files are", () => {
 	expect(text).toMatch(/^Files: 2\n.*\nreport\.html/m);
 });
 
-it.each([
-	["out/$&/result.json", "trtgate explain 'out/$&/result.json'"],
-	["my runs/result.json", "trtgate explain 'my runs/result.json'"],
-	["out/result.json", "trtgate explain out/result.json"],
-])("renderTerminal says how to explain the result at %s", (resultPath, command) => {
+it("renderTerminal says how to explain the result at its path, and never cuts the path of a file", () => {
 	const { base, head } = transformerPair(2);
 	const explanation = diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } });
-	const workload = buildSlowWorkload({ explanation });
-	const gates = [buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" })];
-	const result = buildResult({ outcome: "fail", workloads: [workload], gates });
-	const text = renderTerminal(result, { color: false, columns: 200, resultPath });
-	expect(text).toContain(`\`${command}\``);
-});
-
-it("a file's path is never cut", () => {
+	const result = buildResult({ outcome: "fail", workloads: [buildSlowWorkload({ explanation })] });
+	for (const [resultPath, shown] of [
+		["out/$&/result.json", "'out/$&/result.json'"],
+		["my runs/result.json", "'my runs/result.json'"],
+		["out/result.json", "out/result.json"],
+	] as const) {
+		const text = renderTerminal(result, { color: false, columns: 200, resultPath });
+		expect(text).toContain(`\`trtgate explain ${shown}\``);
+	}
 	const path = `layers/${"very-".repeat(12)}long-name.layers.json`;
-	const files = [{ path, what: "layers of classifier · fp16, base" }];
+	const files = [{ path, what: "layers" }];
 	expect(renderTerminal(buildResult({ files }), { color: false, columns: 60 })).toContain(`\n${path}\n`);
 });
 

@@ -1,6 +1,6 @@
 // Users' text must come out as text in every format.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
 	cleanName,
 	cleanText,
@@ -42,10 +42,7 @@ it("cleanText leaves no control character, reordering mark or broken code unit i
 
 it("shorten keeps short texts and cuts the middle out of long ones", () => {
 	expect(shorten("short", 10)).toBe("short");
-	const cut = shorten(`models/${"x".repeat(300)}/net.onnx`, 40);
-	expect(cut.startsWith("models/")).toBe(true);
-	expect(cut.endsWith("net.onnx")).toBe(true);
-	expect(cut).toHaveLength(40);
+	expect(shorten(`models/${"x".repeat(300)}/net.onnx`, 40)).toMatch(/^models\/.{25}net\.onnx$/);
 });
 
 it("shorten never cuts a character in two", () => {
@@ -67,40 +64,38 @@ it("shorten writes a placeholder for an invisible name", () => {
 	expect(cleanName("x".repeat(300))).toHaveLength(80);
 });
 
-describe("escapeMarkdown", () => {
-	it.each([
-		["a|b", "a\\|b"],
-		["two\nlines", "two lines"],
-		["`code`", "\\`code\\`"],
-		["<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"],
-		["<!-- x -->", "&lt;!-- x --&gt;"],
-		["[x](http://e.x)", "\\[x\\](http:\u200d//e.x)"],
-		["@everyone", "@\u200deveryone"],
-		["#12 GH-7", "\\#\u200d12 GH-\u200d7"],
-		["a:tada::+1:b", "a:\u200dtada::\u200d+1:b"],
-		[":white_check_mark:", ":\u200dwhite\\_check\\_mark:"],
-		["a:100:b", "a:\u200d100:b"],
-		["trtgate.yml:9:1: 12:30:15", "trtgate.yml:9:1: 12:30:15"],
-		["www.evil.example", "www\u200d.evil.example"],
-		["__proto__", "\\_\\_proto\\_\\_"],
-		["$x$ ~~y~~ *z*", "\\$x\\$ \\~\\~y\\~\\~ \\*z\\*"],
-		["- item", "\\- item"],
-		["1. item", "1\\. item"],
-		["+4.2 %", "+4.2 %"],
-		["&lt;b&gt;", "&amp;lt;b&amp;gt;"],
-		["back\\slash", "back\\\\slash"],
-	])("escapeMarkdown turns %j into %j", (text, escaped) => {
-		expect(escapeMarkdown(text)).toBe(escaped);
-	});
+it.each([
+	["a|b", "a\\|b"],
+	["two\nlines", "two lines"],
+	["`code`", "\\`code\\`"],
+	["<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"],
+	["<!-- x -->", "&lt;!-- x --&gt;"],
+	["[x](http://e.x)", "\\[x\\](http:\u200d//e.x)"],
+	["@everyone", "@\u200deveryone"],
+	["#12 GH-7", "\\#\u200d12 GH-\u200d7"],
+	["a:tada::+1:b", "a:\u200dtada::\u200d+1:b"],
+	[":white_check_mark:", ":\u200dwhite\\_check\\_mark:"],
+	["a:100:b", "a:\u200d100:b"],
+	["trtgate.yml:9:1: 12:30:15", "trtgate.yml:9:1: 12:30:15"],
+	["www.evil.example", "www\u200d.evil.example"],
+	["__proto__", "\\_\\_proto\\_\\_"],
+	["$x$ ~~y~~ *z*", "\\$x\\$ \\~\\~y\\~\\~ \\*z\\*"],
+	["- item", "\\- item"],
+	["1. item", "1\\. item"],
+	["+4.2 %", "+4.2 %"],
+	["&lt;b&gt;", "&amp;lt;b&amp;gt;"],
+	["back\\slash", "back\\\\slash"],
+])("escapeMarkdown turns %j into %j", (text, escaped) => {
+	expect(escapeMarkdown(text)).toBe(escaped);
+});
 
-	it("escapeMarkdown lets no live markup through, whatever the text", () => {
-		fc.assert(
-			fc.property(anyText(200), (text) => {
-				const escaped = escapeMarkdown(text).replace(/\\[\\`*_[\]|~$#=.)+-]/g, "");
-				expect(escaped).not.toMatch(/[`*_[\]|~$<>\n\\]|@\w|:\/\//);
-			}),
-		);
-	});
+it("escapeMarkdown lets no live markup through, whatever the text", () => {
+	fc.assert(
+		fc.property(anyText(200), (text) => {
+			const escaped = escapeMarkdown(text).replace(/\\[\\`*_[\]|~$#=.)+-]/g, "");
+			expect(escaped).not.toMatch(/[`*_[\]|~$<>\n\\]|@\w|:\/\//);
+		}),
+	);
 });
 
 it("markdownCode uses backticks if nothing can break out of them", () => {
