@@ -1,7 +1,9 @@
-// Published texts: markers that nobody can forge or break, lengths within GitHub's limits, names made harmless.
+// What GitHub shows: comments, whose words are reviewed as files, check runs and alarms; markers that nobody can forge or
+// break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
+import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
@@ -16,10 +18,102 @@ import {
 	renderComment,
 	renderMarker,
 } from "../../../src/core/report/comment.ts";
-import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
+import { linksMarkdown, renderMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
 import { anyText } from "../../support/any-text.ts";
-import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
+import {
+	buildCheck,
+	buildGate,
+	buildGolden,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
+import { shownLines } from "../../support/shown-lines.ts";
+
+const hostile = renderMarkdown(resultCases["hostile"]!);
+/** Fences and code show their content unchanged. */
+const unfenced = hostile.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "");
+const countOf = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
+
+it.each(Object.entries(resultCases))(
+	"renderMarkdown of %s is the reviewed text, fits a comment and closes what it opens",
+	async (name, result) => {
+		const text = renderMarkdown(result);
+		await expect(text).toMatchFileSnapshot(`../../fixtures/reports/${name}.md`);
+		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
+		expect(countOf(text, /<details>/g)).toBe(countOf(text, /<\/details>/g));
+		// Some excerpts hold a line of backticks of their own.
+		const longer = [...text.matchAll(/^(`{4,})text\n([\s\S]*?)\n\1$/gm)];
+		const stray = longer.reduce((sum, [, , inner = ""]) => sum + countOf(inner, /^`{3,}$/gm), 0);
+		expect(countOf(text, /^`{3,}text$/gm)).toBe(countOf(text, /^`{3,}$/gm) - stray);
+	},
+);
+
+it("renderMarkdown shows at most 8 lines if all is well, and names the commit of a pull request", () => {
+	for (const name of ["all-green", "no-base"])
+		expect(shownLines(renderMarkdown(resultCases[name]!)).length).toBeLessThanOrEqual(8);
+	expect(renderMarkdown(buildResult(), { change: "c0ffee1234" })).toContain("gate · c0ffee1: all");
+});
+
+it("renderMarkdown reports what it left out, and drops the cheapest first", () => {
+	const facts = Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)]);
+	const result = buildResult({ ...resultCases["many-workloads"], environment: Object.fromEntries(facts) });
+	const whole = renderMarkdown(result, { limit: 1_000_000 });
+	expect(whole).not.toContain("Shortened");
+	const shorter = renderMarkdown(result, { limit: whole.length - 10 });
+	for (const shown of ["left out: the environment. ", "`report.html` and `result.json` hold everything"])
+		expect(shorter).toContain(shown);
+	const least = renderMarkdown(result, { limit: 3000 });
+	expect(least).toContain("all sentences but the titles");
+	expect(utf8Bytes(least)).toBeLessThanOrEqual(3000);
+	const cut = renderMarkdown(result, { limit: 1000 });
+	for (const shown of ["100 slowdowns", "Truncated here"]) expect(cut).toContain(shown);
+	expect(utf8Bytes(cut)).toBeLessThanOrEqual(1000);
+});
+
+it("renderMarkdown keeps below the limit whatever the names", () => {
+	const graphemes = fc.string({ unit: "grapheme", maxLength: 400 });
+	const name = fc.oneof(fc.constantFrom(...hostileNames), anyText(400), graphemes);
+	fc.assert(
+		fc.property(fc.array(name, { minLength: 1, maxLength: 60 }), (names) => {
+			const result = buildResult({
+				workloads: names.flatMap((model) => [
+					buildSlowWorkload({ model, workload: model, notes: [model.repeat(20)] }),
+					buildWorkload({ model }),
+				]),
+				golden: names.map((model) => {
+					const checks = [buildCheck({ output: model, pass: false })];
+					return buildGolden({ model, state: "mismatch", message: model.repeat(20), checks });
+				}),
+			});
+			const text = renderMarkdown(result);
+			expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
+			expect(text).toContain("slowdown");
+		}),
+		{ numRuns: 25 },
+	);
+});
+
+it("renderMarkdown makes hostile names inert", () => {
+	const live = unfenced.replace(/`[^`\n]*`/g, "");
+	expect(live).not.toMatch(
+		/<script|<img|<!--|@everyone|https?:\/\/|[^\\]\]\(|\u001b|\u202e|javascript:\w+\(1\)\)\]/,
+	);
+	expect(live.match(/<(?!\/?(details|summary|sub|code)>)/g)).toBeNull();
+	expect(live).not.toMatch(/^## heading/m);
+});
+
+it("renderMarkdown gives every table row the columns of its head", () => {
+	const lines = unfenced.split("\n");
+	const columns = (line: string) => line.replace(/\\./g, "").split("|").length;
+	let head = 0;
+	for (const [index, line] of lines.entries()) {
+		if (!line.startsWith("| ")) continue;
+		if (lines[index + 1]?.startsWith("|--") === true) head = columns(line);
+		else expect(columns(line), line).toBe(head);
+	}
+});
 
 const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha: "d".repeat(40) };
 const source = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
@@ -27,6 +121,7 @@ const history = { since: "2026-11-20T02:17:00.000Z", runs: 3, firstRun: 9 };
 const alarm = { marker, source, history };
 const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
 const failed = buildResult({ outcome: "fail" });
+const broken = buildResult({ outcome: "error", failureKind: "runner" });
 
 it("a marker is found again by its id, whatever the id", () => {
 	fc.assert(
@@ -50,8 +145,8 @@ it.each([
 
 it("a marker prefers the later run, then the later attempt, and has one id for each config and name", () => {
 	const isAfter = (other: object) => isNewer({ ...marker, ...other }, marker);
-	expect([{ runId: 13, attempt: 1 }, { attempt: 3 }].every(isAfter)).toBe(true);
-	expect([{}, { runId: 11, attempt: 9 }].some(isAfter)).toBe(false);
+	const others = [{ runId: 13, attempt: 1 }, { attempt: 3 }, {}, { runId: 11, attempt: 9 }];
+	expect(others.map(isAfter)).toEqual([true, true, false, false]);
 	expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
 	expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
 });
@@ -101,7 +196,7 @@ it.each([400, 3000])(
 		);
 		const result = buildResult({ outcome: "fail", workloads, gates });
 		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
-			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+			expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
 			expect(text).toMatch(/left out/);
 		}
 		const check = describeCheckRun(result, {});
@@ -145,7 +240,6 @@ it("links appear if there is something to open, else names", () => {
 it("a check run concludes with the outcome, names the runner's fault, and annotates the config's first line if a gate has no place", () => {
 	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
 	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
-	const broken = buildResult({ outcome: "error", failureKind: "runner" });
 	expect(describeCheckRun(broken, {}).title).toMatch(
 		/^Could not decide \(the runner is at fault, not the change; run it again\): /,
 	);
@@ -185,9 +279,8 @@ it("annotations carry no control character, and call counted work by its name", 
 
 it("an alarm sounds for a failure and an error, ends when well, and stays if a comparison was inconclusive", () => {
 	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
-	const error = buildResult({ outcome: "error", failureKind: "runner" });
-	expect(alarmTitle(error, "a")).toContain("could not decide for a");
-	expect(alarmBody(error, alarm, {})).toContain("The scheduled gate could not decide");
+	expect(alarmTitle(broken, "a")).toContain("could not decide for a");
+	expect(alarmBody(broken, alarm, {})).toContain("The scheduled gate could not decide");
 	expect(alarmBody(failed, alarm, {})).toContain("The scheduled gate fails");
 	expect(isRecovered(buildResult(), { links: { run } })).toMatch(/^Recovered: .*runs\/1$/);
 });
