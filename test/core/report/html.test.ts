@@ -64,15 +64,12 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 		expect(policy).toContain(`script-src &#39;${sortScriptHash}&#39;`);
 	});
 
-	it("sorts by buttons that wait for the script", () => {
+	it("the page sorts by buttons that wait for the script, and draws no coordinate that is not a number", () => {
 		for (const button of named(elements, "button")) {
 			expect(button.path.at(-1)).toBe("th");
 			expect(button.attributes.has("disabled")).toBe(true);
 		}
 		for (const table of named(elements, "table")) expect(table.path.at(-1)).toBe("div");
-	});
-
-	it("the page draws no coordinate that is not a number", () => {
 		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
 		const values = elements.flatMap(({ attributes }) => names.flatMap((name) => attributes.get(name) ?? []));
 		expect(values.filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value))).toEqual([]);
@@ -83,12 +80,9 @@ it("the page knows the hash of its script", () => {
 	expect(`sha256-${createHash("sha256").update(sortScript).digest("base64")}`).toBe(sortScriptHash);
 });
 
-it("the page never shows an inconclusive verdict in green", () => {
+it("the page never shows an inconclusive verdict in green, and marks a partial result at the top", () => {
 	expect(page("inconclusive")).toContain('<span class="pill open">inconclusive</span>');
 	expect(page("inconclusive")).not.toMatch(/pill ok">inconclusive|class="(dot|ci) ok"/);
-});
-
-it("the page marks a partial result at the top", () => {
 	expect(page("partial").split("<h2")[0]).toContain("Partial result: the run ended in measure");
 });
 
@@ -116,13 +110,15 @@ it("the page shows the GPU's figures on both sides, and no name that means somet
 	expect(text).toContain(`${row("change in GPU cycles", "")}<td class="n"></td><td class="n">+2.6 %</td>`);
 });
 
-it("the page survives shapes that no run of ours makes", () => {
+it("the page survives shapes that no run of ours makes, and points at changes beyond its scale", () => {
 	const slow = buildSlowWorkload();
 	const runs = slow.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 }));
-	const workloads = [
-		{ ...slow, runs, latency: { ...slow.latency, interval: [-1e308, 1e308] as [number, number] } },
-	];
-	expect(() => readMarkup(renderHtml(buildResult({ workloads })), "html")).not.toThrow();
+	const interval: [number, number] = [-1e308, 1e308];
+	const workloads = [0.04, 0.9, -0.9].map((estimate) => {
+		return { ...slow, runs, latency: { ...slow.latency, estimate, interval } };
+	});
+	const elements = readMarkup(renderHtml(buildResult({ workloads })), "html");
+	expect(elements.filter(({ attributes }) => /^beyond/.test(attributes.get("class") ?? ""))).toHaveLength(2);
 });
 
 it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
