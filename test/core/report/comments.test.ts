@@ -296,13 +296,10 @@ it("an alarm finds its history again, whatever its texts", () => {
 	expect(findHistory("no alarm")).toBeNull();
 });
 
-it("an alarm mentions no user", () => {
+it("an alarm mentions no user, nor does what says that something was not published, with its fix", () => {
 	expect(alarmTitle(failed, "@team #4")).not.toMatch(/@team|#4/);
 	expect(alarmTitle(failed, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
 	expect(alarmTitle(failed, "x".repeat(500)).length).toBeLessThanOrEqual(200);
-});
-
-it("what was not published is reported with its fix, and contains no markup except our own code spans", () => {
 	const message = 'GitHub says "@octocat <b>". The token lacks `checks: write`.';
 	const text = renderUnpublished([{ what: "comment", message, fix: "Add `checks: write`." }]);
 	for (const shown of ["The outcome stands.", "`checks: write`"]) expect(text).toContain(shown);

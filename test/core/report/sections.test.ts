@@ -216,8 +216,7 @@ it("a graph that did not change, or without a base, appears only on the page", (
 it("names from a model file cannot become markup", () => {
 	const hostile = "<img src=x>|`@everyone`";
 	const { markdown, html } = costsOf(cost({ model: hostile, changes: [{ ...node, node: hostile }] }));
-	expect(html).not.toContain("<img src=x>");
-	expect(markdown).not.toMatch(/(?<!\\)<img/);
+	for (const text of [html, markdown]) expect(text).not.toMatch(/(?<!\\)<img/);
 });
 
 const quantised = { ...larger, operator: "QLinearConv", output: "[1, 64, 40, 40]", multiplyAdds: 2.33e6 };
