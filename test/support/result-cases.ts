@@ -2,6 +2,7 @@
 import type {
 	Comparison,
 	GateResult,
+	GoldenElement,
 	GoldenVerdict,
 	Result,
 	WorkloadResult,
@@ -24,75 +25,62 @@ import {
 
 const green = buildResult();
 
+const missing: Partial<Comparison> = { verdict: "missing", estimate: null, interval: null, excluded: null };
+
+/** Nothing was compared, in a workload that only one side has. */
+function alone(reason: string, verdict: Comparison["verdict"] = "missing") {
+	const nothing = buildComparison({ ...missing, verdict, reason, pairs: 0 });
+	return { latency: nothing, p99: nothing, memory: nothing, base: null };
+}
+
 function segmenterWorkload(): WorkloadResult {
+	const stats = buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 });
 	return buildWorkload({
-		model: "segmenter",
-		engine: "fp32",
-		workload: "batch 1",
-		precision: "fp32",
+		...{ model: "segmenter", engine: "fp32", workload: "batch 1", precision: "fp32" },
 		shapes: { image: [1, 3, 64, 64] },
 		latency: buildComparison({ estimate: 0.0008, interval: [-0.0023, 0.0039], excluded: 0.0039 }),
-		base: buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 }),
-		head: buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 }),
-		noise: { runCv: 0.0014, detectable: 0.0031 },
+		...{ base: stats, head: stats, noise: { runCv: 0.0014, detectable: 0.0031 } },
 		runs: buildRuns(recordedMedians.wrong),
 	});
 }
 
-function segmenterGolden(name: string, overrides: Partial<GoldenVerdict> = {}): GoldenVerdict {
-	const logits = buildCheck({
-		output: "logits_out",
-		got: name === "case1" ? 0.0332 : 0.0318,
-		allowed: 0.001,
-		pass: false,
-		base: 3.02e-7,
-		worst: { index: [0, 4, 17, 33], got: 1.842, expected: 1.97 },
-	});
-	const mask = buildCheck({
-		output: "mask",
-		metric: "allclose",
-		got: 0.0217,
-		allowed: 0.001,
-		pass: false,
-		base: 0,
-		worst: { index: [0, 12, 50], got: 3, expected: 1 },
-	});
+function segmenterGolden(name: string, got: number): GoldenVerdict {
+	const failing = { allowed: 0.001, pass: false };
+	const logits = { index: [0, 4, 17, 33], got: 1.842, expected: 1.97 };
+	const mask = { index: [0, 12, 50], got: 3, expected: 1 };
 	return buildGolden({
-		model: "segmenter",
-		engine: "fp32",
-		precision: "fp32",
-		case: name,
-		state: "mismatch",
-		checks: [logits, mask],
-		...overrides,
+		...{ model: "segmenter", engine: "fp32", precision: "fp32", case: name, state: "mismatch" },
+		checks: [
+			buildCheck({ ...failing, output: "logits_out", got, base: 3.02e-7, worst: logits }),
+			buildCheck({ ...failing, output: "mask", metric: "allclose", got: 0.0217, base: 0, worst: mask }),
+		],
 	});
 }
 
 /** The figures of the recorded comparisons: one net computes something else, one is 4.2 % slower, one is unchanged. */
 function mismatchAndSlowdown(): Result {
-	const gate = (overrides: Partial<GateResult>) => buildGate(overrides);
+	const mismatches = { case0: 0.0318, case1: 0.0332 };
+	const segmenter = { model: "segmenter", engine: "fp32" };
+	const classifier = { model: "classifier" };
+	const notes = ["61 % of tactics came from the timing cache."];
+	const built = { gate: "build", message: "Built in 19.2 s." } as const;
+	const agrees = "1 check agrees with the golden.";
 	return buildResult({
 		outcome: "fail",
 		builds: ["segmenter/fp32", "classifier/fp16", "encoder/fp16"].flatMap((name) => {
 			const [model = "", engine = ""] = name.split("/");
-			const base = buildBuild({ model, engine, arm: "base", durationMs: 27_300, engineBytes: 424_000 });
+			const common = { model, engine, engineBytes: 424_000 };
+			const head = model === "classifier" ? { engineBytes: 516_000 } : {};
 			return [
-				base,
-				buildBuild({
-					model,
-					engine,
-					engineBytes: model === "classifier" ? 516_000 : 424_000,
-					notes: ["61 % of tactics came from the timing cache."],
-				}),
+				buildBuild({ ...common, arm: "base", durationMs: 27_300 }),
+				buildBuild({ ...common, ...head, notes }),
 			];
 		}),
 		golden: [
-			segmenterGolden("case0"),
-			segmenterGolden("case1"),
-			...["case0", "case1"].map((name) =>
+			...Object.entries(mismatches).map(([name, got]) => segmenterGolden(name, got)),
+			...Object.keys(mismatches).map((name) =>
 				buildGolden({
-					model: "classifier",
-					case: name,
+					...{ model: "classifier", case: name },
 					checks: [buildCheck({ output: "scores", got: 4.1e-4, base: 4.0e-4 })],
 				}),
 			),
@@ -100,43 +88,21 @@ function mismatchAndSlowdown(): Result {
 		],
 		workloads: [segmenterWorkload(), buildSlowWorkload(), buildWorkload()],
 		gates: [
-			gate({ gate: "build", model: "segmenter", engine: "fp32", message: "Built in 19.2 s." }),
-			gate({
-				gate: "golden",
-				model: "segmenter",
-				engine: "fp32",
-				case: "case0",
-				status: "fail",
-				message: "relative-l2 of logits_out is 0.0318; allowed at most 0.001.",
-				location: { path: "trtgate.yml", line: 14, column: 7 },
-			}),
-			gate({
-				gate: "golden",
-				model: "segmenter",
-				engine: "fp32",
-				case: "case1",
-				status: "fail",
-				message: "relative-l2 of logits_out is 0.0332; allowed at most 0.001.",
-				location: { path: "trtgate.yml", line: 14, column: 7 },
-			}),
-			gate({ model: "segmenter", engine: "fp32", workload: "batch 1" }),
-			gate({ gate: "build", model: "classifier", message: "Built in 19.2 s." }),
-			gate({
-				gate: "golden",
-				model: "classifier",
-				case: "case0",
-				message: "1 check agrees with the golden.",
-			}),
-			gate({
-				gate: "golden",
-				model: "classifier",
-				case: "case1",
-				message: "1 check agrees with the golden.",
-			}),
-			gate({
-				model: "classifier",
-				workload: "batch 8",
-				status: "warn",
+			buildGate({ ...segmenter, ...built }),
+			...Object.entries(mismatches).map(([name, got]) =>
+				buildGate({
+					...{ ...segmenter, gate: "golden", case: name, status: "fail" },
+					message: `relative-l2 of logits_out is ${got}; allowed at most 0.001.`,
+					location: { path: "trtgate.yml", line: 14, column: 7 },
+				}),
+			),
+			buildGate({ ...segmenter, workload: "batch 1" }),
+			buildGate({ ...classifier, ...built }),
+			...Object.keys(mismatches).map((name) =>
+				buildGate({ ...classifier, gate: "golden", case: name, message: agrees }),
+			),
+			buildGate({
+				...{ ...classifier, workload: "batch 8", status: "warn" },
 				message: "Slower: +4.2 % (99 % interval +3.7 to +4.6 %), 8 pairs.",
 				location: { path: "trtgate.yml", line: 22, column: 5 },
 			}),
@@ -147,23 +113,14 @@ function mismatchAndSlowdown(): Result {
 
 function inconclusive(): Result {
 	const latency = buildComparison({
-		verdict: "inconclusive",
-		estimate: 0.016,
-		interval: [-0.006, 0.038],
-		excluded: 0.038,
-		pairs: 16,
+		...{ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], excluded: 0.038, pairs: 16 },
 		reason:
 			"Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not ruled out.",
 	});
 	const runs = buildRuns({ base: [39.2, 40.1, 39.9, 38.8, 41.2], head: [40.4, 39.6, 41.3, 40.9, 39.5] });
 	runs.push({
-		arm: "head",
-		pair: 2,
-		order: 10,
-		state: "unusable",
+		...{ arm: "head", pair: 2, order: 10, state: "unusable", wallMs: 667, medianMs: 0.0447 },
 		reason: "Hardware slowdown: the GPU was too hot.",
-		wallMs: 667,
-		medianMs: 0.0447,
 	});
 	return buildResult({
 		outcome: "inconclusive",
@@ -185,93 +142,45 @@ function buildRefused(): Result {
 			"[E] Failed to parse onnx file",
 		],
 	};
+	const message = "GridSample3D is not in the operator list of TensorRT 10.6.";
+	const log = "logs/build-encoder-fp16-head.log";
+	const location = { path: "trtgate.yml", line: 9, column: 5 };
 	return buildResult({
 		outcome: "fail",
-		builds: [
-			buildBuild({ arm: "base" }),
-			buildBuild({ state: "refused", durationMs: 2300, failure, log: "logs/build-encoder-fp16-head.log" }),
-		],
-		golden: [],
-		workloads: [],
+		builds: [buildBuild({ arm: "base" }), buildBuild({ state: "refused", durationMs: 2300, failure, log })],
+		...{ golden: [], workloads: [] },
 		findings: [
 			{
-				code: "unknown-operator",
-				severity: "error",
-				message: "GridSample3D is not in the operator list of TensorRT 10.6.",
-				fix: "Export with opset 20.",
-				model: "encoder",
-				node: "warp_1",
-				arm: "head",
-				location: { path: "models/encoder.onnx" },
+				...{ code: "unknown-operator", severity: "error", message, fix: "Export with opset 20." },
+				...{ model: "encoder", node: "warp_1", arm: "head", location: { path: "models/encoder.onnx" } },
 			},
 		],
 		gates: [
-			buildGate({
-				gate: "preflight",
-				status: "fail",
-				message: "GridSample3D is not in the operator list of TensorRT 10.6.",
-			}),
-			buildGate({
-				gate: "build",
-				status: "fail",
-				message: failure.title,
-				location: { path: "trtgate.yml", line: 9, column: 5 },
-			}),
+			buildGate({ gate: "preflight", status: "fail", message }),
+			buildGate({ gate: "build", status: "fail", message: failure.title, location }),
 		],
 	});
 }
 
 function noBase(): Result {
-	const nothing = buildComparison({
-		verdict: "missing",
-		reason: "There is no base.",
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
 	const runs = buildRuns(recordedMedians.same).filter((run) => run.arm === "head");
+	const noise = { runCv: 0.0011, detectable: null };
+	const message = "Median 39.63 µs; allowed at most 50.00 µs.";
 	return buildResult({
 		arms: { base: null, head: green.arms.head, noBase: "the default branch has no trtgate.yml yet" },
 		builds: [buildBuild()],
-		workloads: [
-			buildWorkload({
-				latency: nothing,
-				p99: nothing,
-				memory: nothing,
-				base: null,
-				noise: { runCv: 0.0011, detectable: null },
-				runs,
-			}),
-		],
-		gates: [
-			...green.gates.slice(0, 3),
-			buildGate({
-				gate: "max-latency",
-				workload: "4 × 64",
-				message: "Median 39.63 µs; allowed at most 50.00 µs.",
-			}),
-		],
+		workloads: [buildWorkload({ ...alone("There is no base."), noise, runs })],
+		gates: [...green.gates.slice(0, 3), buildGate({ gate: "max-latency", workload: "4 × 64", message })],
 	});
 }
 
-const uncompared: Comparison = {
-	verdict: "missing",
-	reason: "Not measured: ONNX Runtime's work is counted.",
-	estimate: null,
-	interval: null,
-	pairs: 0,
-	excluded: null,
-	minimalEffect: 0,
-	level: 1,
-};
+const uncompared = buildComparison({
+	...{ ...missing, reason: "Not measured: ONNX Runtime's work is counted." },
+	...{ pairs: 0, minimalEffect: 0, level: 1 },
+});
 
 /** The row of a workload whose instructions were counted, and its gate. */
-function countedRow(
-	timed: WorkloadResult,
-	base: number,
-	head: number,
-): { row: WorkloadResult; gate: GateResult } {
+function countedRow(timed: WorkloadResult, base: number, head: number) {
 	const workOf = (instructions: number): Work => ({ instructions, otherInput: instructions });
 	const work = compareWork({ base: workOf(base), head: workOf(head) }, 0.02);
 	const row: WorkloadResult = {
@@ -320,15 +229,11 @@ function onCpu(): Result {
 
 function partial(): Result {
 	return buildResult({
-		outcome: "error",
-		failureKind: "runner",
+		...{ outcome: "error", failureKind: "runner", workloads: [], gates: green.gates.slice(0, 3) },
 		partial: { stage: "measure", reason: "interrupted by SIGTERM" },
-		workloads: [],
-		gates: green.gates.slice(0, 3),
 		errors: [
 			{
-				kind: "runner",
-				code: "interrupted",
+				...{ kind: "runner", code: "interrupted" },
 				message: "The run was interrupted by SIGTERM during measure.",
 				fix: "Run the job again with a longer timeout.",
 			},
@@ -337,47 +242,29 @@ function partial(): Result {
 }
 
 function errors(): Result {
+	const message = "The engine did not answer: out of memory.";
+	const killed = "trtexec was killed by SIGSEGV.";
 	return buildResult({
-		outcome: "error",
-		failureKind: "runner",
-		golden: [
-			buildGolden({ state: "error", message: "The engine did not answer: out of memory.", checks: [] }),
-		],
-		workloads: [],
+		...{ outcome: "error", failureKind: "runner", workloads: [] },
+		golden: [buildGolden({ state: "error", message, checks: [] })],
 		gates: [
 			buildGate({ gate: "build" }),
-			buildGate({
-				gate: "golden",
-				case: "case0",
-				status: "error",
-				message: "The engine did not answer: out of memory.",
-			}),
-			buildGate({
-				gate: "run",
-				workload: "4 × 64",
-				status: "error",
-				message: "trtexec was killed by SIGSEGV.",
-			}),
+			buildGate({ gate: "golden", case: "case0", status: "error", message }),
+			buildGate({ gate: "run", workload: "4 × 64", status: "error", message: killed }),
 		],
 		errors: [
 			{
-				kind: "runner",
-				code: "tool-crashed",
+				...{ kind: "runner", code: "tool-crashed", log: "logs/measure-encoder-fp16.log" },
+				...{ model: "encoder", engine: "fp16", workload: "4 × 64", arm: "head" },
 				message: "trtexec was killed by SIGSEGV after 4.2 s; expected it to end by itself.",
 				fix: "Look whether another process holds the GPU's memory, then run again.",
-				model: "encoder",
-				engine: "fp16",
-				workload: "4 × 64",
-				arm: "head",
 				excerpt: [
 					"[I] Starting inference",
 					"[E] Error[1]: [defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)",
 				],
-				log: "logs/measure-encoder-fp16.log",
 			},
 			{
-				kind: "github",
-				code: "github-permission",
+				...{ kind: "github", code: "github-permission" },
 				message: "The comment was not written: the token may not write pull requests.",
 				fix: "Add `pull-requests: write` to the job's permissions.",
 			},
@@ -388,26 +275,18 @@ function errors(): Result {
 /** A GPU that was watched: equal clocks in one workload; in the other a lower clock that explains part, and a run thrown away for heat. */
 function onWatchedGpu(): Result {
 	const slow = buildSlowWorkload();
-	const hot = { arm: "head", pair: 3, order: 16, state: "unusable", wallMs: 667, medianMs: 0.031 } as const;
-	const runs = [
-		...slow.runs,
-		{ ...hot, reason: "the GPU's clocks were limited by a thermal slowdown by the driver" },
-	];
+	const runs = [...slow.runs];
+	runs.push({
+		...{ arm: "head", pair: 3, order: 16, state: "unusable", wallMs: 667, medianMs: 0.031 },
+		reason: "the GPU's clocks were limited by a thermal slowdown by the driver",
+	});
+	const heat = { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } };
+	const use = { smUtilisation: 0.312, memoryBandwidth: 0.084, smOccupancy: 0.21, tensorActivity: 0.055 };
 	const workloads = [
 		watchGpu({ ...slow, runs, replaced: 1 }, (run) => ({
-			...(run.arm === "head" ? { smClockMhz: { mean: 1950, min: 1935, max: 1965 } } : {}),
-			...(run.state === "ok"
-				? {}
-				: { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } }),
-			ownMemoryBytes: 731 * 1024 * 1024,
-			otherMemoryBytes: 0,
-			use: {
-				source: "gpm",
-				smUtilisation: 0.312,
-				memoryBandwidth: 0.084,
-				smOccupancy: 0.21,
-				tensorActivity: 0.055,
-			},
+			...(run.arm === "head" && { smClockMhz: { mean: 1950, min: 1935, max: 1965 } }),
+			...(run.state !== "ok" && heat),
+			...{ ownMemoryBytes: 731 * 1024 * 1024, otherMemoryBytes: 0, use: { source: "gpm", ...use } },
 		})),
 		watchGpu(buildWorkload()),
 	];
@@ -434,153 +313,80 @@ export const hostileNames = [
 ];
 
 function hostile(): Result {
-	const workloads = hostileNames.map((name) =>
-		buildSlowWorkload({
-			model: name,
-			engine: name,
-			workload: name,
-			precision: name,
-			shapes: Object.fromEntries([[name, [1, 2]]]),
-			notes: [name],
-			...(({ gpu, runs }) => ({ runs, ...(gpu === undefined ? {} : { gpu }) }))(
-				watchGpu(buildSlowWorkload(), () => ({
-					throttleReasons: [name],
-					powerW: { mean: 1e300, min: -1e300, max: 1e300 },
-				})),
-			),
-		}),
-	);
-	const failing = buildCheck({
-		pass: false,
-		got: "NaN",
-		worst: { index: [0], got: "Infinity", expected: "-Infinity" },
-	});
+	const { 2: row = "", 3: script = "", 4: emoji = "", 6: everyone = "", 9: closing = "" } = hostileNames;
+	const worst: GoldenElement = { index: [0], got: "Infinity", expected: "-Infinity" };
+	const failing = buildCheck({ pass: false, got: "NaN", worst });
+	const each = <Item>(make: (name: string, subject: { model: string; engine: string }) => Item): Item[] =>
+		hostileNames.map((name) => make(name, { model: name, engine: name }));
+	const paths = ["../../etc/passwd", "/etc/passwd", "javascript:alert(1)", "logs/a b.log"];
 	return buildResult({
 		outcome: "fail",
-		partial: { stage: hostileNames[3] ?? "", reason: hostileNames[6] ?? "" },
-		backend: {
-			kind: "tensorrt",
-			name: hostileNames[2] ?? "",
-			version: hostileNames[4] ?? "",
-			device: hostileNames[3] ?? "",
-			caveat: hostileNames[9] ?? "",
-		},
+		partial: { stage: script, reason: everyone },
+		backend: { kind: "tensorrt", name: row, version: emoji, device: script, caveat: closing },
 		environment: Object.fromEntries(hostileNames.map((name) => [name, name])),
-		arms: {
-			base: { label: hostileNames[3] ?? "" },
-			head: { label: hostileNames[6] ?? "", commit: "<img src=x>" },
-		},
-		config: { path: hostileNames[3] ?? "" },
-		workloads,
-		golden: hostileNames.map((name) =>
-			buildGolden({
-				model: name,
-				engine: name,
-				case: name,
-				state: "mismatch",
-				message: name,
-				checks: [{ ...failing, output: name, metric: name, detail: name }],
-			}),
-		),
-		builds: hostileNames.map((name) =>
+		arms: { base: { label: script }, head: { label: everyone, commit: "<img src=x>" } },
+		config: { path: script },
+		workloads: each((name, subject) => {
+			const powerW = { mean: 1e300, min: -1e300, max: 1e300 };
+			const { gpu, runs } = watchGpu(buildSlowWorkload(), () => ({ throttleReasons: [name], powerW }));
+			return buildSlowWorkload({
+				...{ ...subject, workload: name, precision: name, shapes: { [name]: [1, 2] }, notes: [name] },
+				...{ runs, ...(gpu && { gpu }) },
+			});
+		}),
+		golden: each((name, subject) => {
+			const checks = [{ ...failing, output: name, metric: name, detail: name }];
+			return buildGolden({ ...subject, case: name, state: "mismatch", message: name, checks });
+		}),
+		builds: each((name, subject) =>
 			buildBuild({
-				model: name,
-				engine: name,
-				state: "refused",
-				log: name,
-				recipe: { a: name },
-				notes: [name],
+				...{ ...subject, state: "refused", log: name, recipe: { a: name }, notes: [name] },
 				failure: { code: name, title: name, fix: name, excerpt: [name, "```", "<!-- -->"] },
 				warnings: [{ class: name, count: 1, example: name }],
 			}),
 		),
-		gates: hostileNames.map((name) =>
-			buildGate({
-				gate: "p99",
-				model: name,
-				engine: name,
-				workload: name,
-				status: "fail",
-				message: name,
-				location: { path: name, line: 1, column: 1 },
-			}),
-		),
-		findings: hostileNames.map((name) => ({
-			code: name,
-			severity: "error",
-			message: name,
-			fix: name,
-			model: name,
-			node: name,
+		gates: each((name, subject) => {
+			const location = { path: name, line: 1, column: 1 };
+			return buildGate({ ...subject, gate: "p99", workload: name, status: "fail", message: name, location });
+		}),
+		findings: each((name) => ({
+			...{ code: name, severity: "error", message: name, fix: name, model: name, node: name },
 			location: { path: name },
 		})),
-		errors: hostileNames.map((name) => ({
-			kind: "runner",
-			code: name,
-			message: name,
-			fix: name,
-			excerpt: [name],
-			log: name,
-		})),
+		errors: each((name) => {
+			return { kind: "runner", code: name, message: name, fix: name, excerpt: [name], log: name };
+		}),
 		notes: hostileNames,
-		files: [...hostileNames, "../../etc/passwd", "/etc/passwd", "javascript:alert(1)", "logs/a b.log"].map(
-			(path) => ({
-				path,
-				what: path,
-			}),
-		),
+		files: [...hostileNames, ...paths].map((path) => ({ path, what: path })),
 	});
 }
 
 /** Most rows that a job is meant to have; a third of them slower. */
 function manyWorkloads(): Result {
+	const model = "resnet50";
 	const names = Array.from({ length: 300 }, (_, index) => `batch ${index + 1}`);
 	const workloads = names.map((workload, index) =>
-		index % 3 === 0
-			? buildSlowWorkload({ model: "resnet50", workload })
-			: buildWorkload({ model: "resnet50", workload }),
+		(index % 3 === 0 ? buildSlowWorkload : buildWorkload)({ model, workload }),
 	);
 	return buildResult({
 		outcome: "warn",
 		workloads,
-		golden: names.map((name) => buildGolden({ model: "resnet50", case: name })),
-		gates: workloads.map(({ workload, verdict }) =>
-			buildGate({
-				model: "resnet50",
-				workload,
-				status: verdict === "regressed" ? "warn" : "pass",
-				message: "Slower or not.",
-			}),
-		),
+		golden: names.map((name) => buildGolden({ model, case: name })),
+		gates: workloads.map(({ workload, verdict }) => {
+			const status = verdict === "regressed" ? "warn" : "pass";
+			return buildGate({ model, workload, status, message: "Slower or not." });
+		}),
 	});
 }
 
 function improvedAndNew(): Result {
-	const faster = buildComparison({
-		verdict: "improved",
-		estimate: -0.031,
-		interval: [-0.0365, -0.0254],
-		excluded: 0.0365,
-	});
-	const nothing = buildComparison({
-		verdict: "missing",
-		reason: "The base has no such workload.",
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
+	const change = { estimate: -0.031, interval: [-0.0365, -0.0254] as [number, number], excluded: 0.0365 };
+	const latency = buildComparison({ verdict: "improved", ...change });
+	const noise = { runCv: 0.001, detectable: null };
 	return buildResult({
 		workloads: [
-			buildWorkload({ latency: faster, head: buildStats(0.03844) }),
-			buildWorkload({
-				workload: "16 × 64",
-				latency: nothing,
-				p99: nothing,
-				memory: nothing,
-				base: null,
-				noise: { runCv: 0.001, detectable: null },
-			}),
+			buildWorkload({ latency, head: buildStats(0.03844) }),
+			buildWorkload({ workload: "16 × 64", ...alone("The base has no such workload."), noise }),
 		],
 		gates: green.gates,
 	});
@@ -588,35 +394,17 @@ function improvedAndNew(): Result {
 
 function notComparable(): Result {
 	const reason = "The driver differs: base 570, head 580.";
-	const latency = buildComparison({
-		verdict: "not-comparable",
-		reason,
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
+	const stale = "The model's hash is not the one that the golden was made from.";
+	const lost = "The base checks this workload; the head no longer does.";
 	return buildResult({
 		outcome: "inconclusive",
-		golden: [
-			buildGolden({
-				state: "stale",
-				modelChanged: true,
-				message: "The model's hash is not the one that the golden was made from.",
-				checks: [],
-			}),
-		],
-		workloads: [buildWorkload({ latency, p99: latency, memory: latency, base: null, runs: [] })],
+		golden: [buildGolden({ state: "stale", modelChanged: true, message: stale, checks: [] })],
+		workloads: [buildWorkload({ ...alone(reason, "not-comparable"), runs: [] })],
 		gates: [
 			buildGate({ gate: "golden", case: "case0", status: "warn", message: "The golden is stale." }),
 			buildGate({ workload: "4 × 64", status: "inconclusive", message: `Not comparable: ${reason}` }),
 			buildGate({ gate: "engine-size", status: "fail", message: "Engine 504 KiB → 1.20 MiB (+144 %)." }),
-			buildGate({
-				gate: "coverage",
-				workload: "32 × 64",
-				status: "warn",
-				message: "The base checks this workload; the head no longer does.",
-			}),
+			buildGate({ gate: "coverage", workload: "32 × 64", status: "warn", message: lost }),
 		],
 	});
 }

@@ -17,17 +17,9 @@ function part(run: Partial<WorkflowJob> | null = {}): PartInput {
 	return { name: "l4", uploadedMs: 100_000, content: { state: "read", result } };
 }
 
-function execution(
-	fromSecond: number,
-	toSecond: number | null,
-	more: Partial<JobExecution> = {},
-): JobExecution {
-	const completedMs = toSecond === null ? null : 1000 * toSecond;
-	return { name: "measure (l4)", runner: "l4-1", startedMs: 1000 * fromSecond, completedMs, ...more };
-}
-
-const made = execution(10, 110);
-const neighbour = execution(10, 120, { name: "measure (h200)", runner: "h200-1" });
+const made: JobExecution = { name: "measure (l4)", runner: "l4-1", startedMs: 10_000, completedMs: 110_000 };
+const neighbour = { ...made, completedMs: 120_000, name: "measure (h200)", runner: "h200-1" };
+const later = { startedMs: 500_000, completedMs: null };
 const listed = (...jobs: JobExecution[]): JobHistory => ({ state: "listed", jobs });
 
 function reasonIn(attempt: number, history: JobHistory, own = part()): string | null {
@@ -37,39 +29,24 @@ function reasonIn(attempt: number, history: JobHistory, own = part()): string | 
 
 it.each([
 	["alone", listed(made, neighbour)],
-	[
-		"beside a job of another name that was run again",
-		listed(made, neighbour, { ...neighbour, startedMs: 500_000, completedMs: null }),
-	],
+	["beside one of another name that was run again", listed(made, neighbour, { ...neighbour, ...later })],
 	["once for each attempt that it counts for", listed(made, neighbour, { ...made })],
-] as const)("dropSuperseded keeps an earlier result whose job GitHub lists %s", (_, history) => {
+])("dropSuperseded keeps an earlier result whose job GitHub lists %s", (_, history) => {
 	expect(reasonIn(2, history)).toBeNull();
 });
 
-it.each([
-	[
-		"it was run again",
-		listed(made, neighbour, execution(500, 510, { runner: "l4-2" })),
-		/run again in attempt 2 and left no result; that of attempt 1/,
-	],
-	["no runner took it again", listed(made, execution(500, null, { runner: "" })), /run again in attempt 2/],
-	[
-		"the list is denied",
-		{ state: "unknown", why: "GitHub denies it." },
-		/from attempt 1, and it is unknown .*: GitHub denies it\./,
-	],
-	[
-		"only the jobs of the last attempt are listed",
-		listed(execution(500, 600)),
-		/GitHub lists no job on its runner/,
-	],
-	["its runner's name is another", listed({ ...made, runner: "l4-9" }), /GitHub lists no job on its runner/],
-	[
-		"the runner had two jobs at that time",
-		listed(made, { ...neighbour, runner: "l4-1" }),
-		/GitHub lists no job on its runner/,
-	],
-] as const)("dropSuperseded drops an earlier result if %s", (_, history, reason) => {
+const again = /run again in attempt 2 and left no result; that of attempt 1/;
+const unlisted = /GitHub lists no job on its runner/;
+const unknown = /from attempt 1, and it is unknown .*: GitHub denies it\./;
+
+it.each<[string, JobHistory, RegExp]>([
+	["it was run again", listed(made, { ...made, startedMs: 500_000, runner: "l4-2" }), again],
+	["no runner took it again", listed(made, { ...made, ...later, runner: "" }), again],
+	["the list is denied", { state: "unknown", why: "GitHub denies it." }, unknown],
+	["only the jobs of the last attempt are listed", listed({ ...made, ...later }), unlisted],
+	["its runner's name is another", listed({ ...made, runner: "l4-9" }), unlisted],
+	["the runner had two jobs at that time", listed(made, { ...neighbour, runner: "l4-1" }), unlisted],
+])("dropSuperseded drops an earlier result if %s", (_, history, reason) => {
 	expect(reasonIn(2, history)).toMatch(reason);
 });
 
@@ -80,11 +57,8 @@ it("dropSuperseded keeps results of this attempt, and drops those that name none
 	expect(reasonIn(2, none, part(null))).toMatch(/does not say which attempt/);
 	const refused: PartInput = { name: "l4", content: { state: "refused", reason: "damaged", kind: "runner" } };
 	expect(dropSuperseded([refused], 2, none)).toEqual([refused]);
-	expect([
-		hasEarlier([part()], 1),
-		hasEarlier([part()], 2),
-		hasEarlier([part({ attempt: 2 }), refused], 2),
-	]).toEqual([false, true, false]);
+	const earlier = [hasEarlier([part()], 1), hasEarlier([part()], 2), hasEarlier([refused], 2)];
+	expect(earlier).toEqual([false, true, false]);
 });
 
 it("dropSuperseded assumes that an execution lasts until the end of the second in which it completed", () => {

@@ -1,10 +1,11 @@
 // Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
-import type { Comparison, Finding, GoldenCheck, Result } from "../../../generated/result.ts";
+import type { Comparison, Finding, GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
 import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import {
 	buildBuild,
 	buildCheck,
+	buildComparison,
 	buildGolden,
 	buildResult,
 	buildStats,
@@ -40,13 +41,12 @@ const failed = (over: object) => {
 	const failure = { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over };
 	return { builds: [buildBuild({ state: "refused", failure })], golden: [], workloads: [] };
 };
-const check = (got: number, pass = true) => [
-	buildGolden({ state: pass ? "match" : "mismatch", checks: [buildCheck({ got, pass })] }),
-];
 const finding = (message: string, more: Partial<Finding> = {}): Finding => {
 	return { code: message, severity: "warning", message, model: "encoder", ...more };
 };
-const unjudged = buildGolden({ state: "error", checks: [] });
+const golden = (state: GoldenVerdict["state"], ...checks: Partial<GoldenCheck>[]) => {
+	return { golden: [buildGolden({ state, checks: checks.map(buildCheck) })] };
+};
 const openings = { stop: "Do not upgrade yet", unknown: "Not decided", review: "Upgrade after a review" };
 /** Its weight and what it counts, or the start of the decision. */
 type Decision = `${keyof typeof openings}: ${string}` | `Upgrade: ${string}`;
@@ -61,113 +61,66 @@ function expectUpgrade(result: Result, decision: Decision, fact: string) {
 	return upgrade;
 }
 
-const drifts =
+const drifted =
 	"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).";
 const untimed = "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.";
-const flag = finding("No `--fp16`.", { engine: "fp16" });
+const longer = { workloads: [buildWorkload({ head: buildStats(1.2) })] };
+const flag = { findings: [finding("No `--fp16`.", { engine: "fp16" })] };
+const wrong = { got: 0.02, pass: false };
+const onOneOnly = "unknown: 1 engine that was not judged on both.";
 
 it.each<[string, Records, Decision, fact: string]>([
-	["nothing changed", {}, untimed, ""],
+	["only the times of two jobs differ", longer, untimed, ""],
 	["a build fails", failed({}), "stop: 1 engine that no longer builds.", "builds: No kernel."],
-	[
-		"the machine fails",
-		failed({ kind: "runner" }),
-		"unknown: 1 engine that the machine",
-		"fault of the machine",
-	],
-	["outputs drift", { golden: check(0.02, false) }, "stop: 1 engine that drifts.", drifts],
-	["errors grow", { golden: check(0.004) }, "review: 1 engine whose errors grow.", "1e-3 → 4e-3"],
+	["the machine fails", failed({ kind: "runner" }), "unknown: 1 engine that the m", "fault of the machine"],
+	["outputs drift", golden("mismatch", wrong), "stop: 1 engine that drifts.", drifted],
+	["errors grow", golden("match", { got: 0.004 }), "review: 1 engine whose errors grow.", "1e-3 → 4e-3"],
 	["there is no golden", { golden: [] }, "review: 1 engine without a golden.", "has no golden"],
-	["a workload took longer", { workloads: [buildWorkload({ head: buildStats(1.2) })] }, untimed, ""],
-	["a flag is gone", { findings: [flag] }, "review: 1 new finding of preflight.", "`encoder`: No `--fp16`."],
-	[
-		"nothing was judged",
-		{ golden: [unjudged] },
-		"unknown: 1 engine that was not judged on both.",
-		"in 1 of 1 g",
-	],
+	["a flag is gone", flag, "review: 1 new finding of preflight.", "`encoder`: No `--fp16`."],
+	["nothing was judged", golden("error"), onOneOnly, "in 1 of 1 g"],
 ])("an upgrade is decided if %s", (_, after, decision, fact) => {
 	expectUpgrade(merged(["11.2.1", after], ["10.6.0", {}]), decision, fact);
 });
 
-const wrongOf = (over: Partial<GoldenCheck>) =>
-	buildGolden({ state: "mismatch", checks: [buildCheck({ got: 0.02, pass: false, ...over })] });
-const { base: _, ...unknownBase } = buildCheck({ got: 0.02, pass: false });
-const bothFail = buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true });
-const warning = { ...bothFail, metric: "top-k", severity: "warn" as const };
+const bothWrong = { ...wrong, base: 0.02, existing: true } as const;
+const topK = { ...bothWrong, metric: "top-k", severity: "warn" } as const;
+const fine = { base: 0.001, got: 0.001 };
+const { base: _, ...ofNoBase } = buildCheck(wrong);
+const noBase = { golden: [buildGolden({ state: "mismatch", checks: [ofNoBase] })] };
 /** Both sides of one revision. */
 const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
+const versions = (base: string, head: string) => {
+	return { backend: { ...backend, version: head }, baseBackend: { ...backend, version: base } };
+};
+const compared = (verdict: Comparison["verdict"], estimate: number, ...interval: [number, number]) => {
+	return { workloads: [buildWorkload({ latency: buildComparison({ verdict, estimate, interval }) })] };
+};
 
-const compared = (change: Partial<Comparison>) => [
-	buildWorkload({ latency: { ...buildWorkload().latency, ...change } }),
-];
-
-const slower = compared({ verdict: "regressed", estimate: 0.021, interval: [0.018, 0.025] });
-const open = compared({ verdict: "inconclusive", estimate: 0.01, interval: [-0.02, 0.04] });
+const slower = compared("regressed", 0.021, 0.018, 0.025);
+const open = compared("inconclusive", 0.01, -0.02, 0.04);
 const findings = [finding("Known.", { arm: "head" }), finding("Gone.", { arm: "head", isNew: true })];
-const withWarning = buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 }), warning] });
-const partial = { stage: "measure", reason: "The run was cancelled." };
-const existing = buildGolden({ state: "existing", checks: [bothFail] });
-const golden = (...verdicts: (typeof existing)[]) => ({ golden: verdicts });
+const cut = { partial: { stage: "measure", reason: "The run was cancelled." } };
+const none = "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.";
+const onNeither = "review: 1 engine that matches on neither.";
 
 it.each<[string, Partial<Result>, Decision, fact?: string]>([
-	[
-		"nothing changed",
-		{},
-		"Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.",
-	],
-	[
-		"a workload is slower",
-		{ workloads: slower },
-		"review: 1 workload that slows",
-		"+2.1 % time (+1.8 % … +2.5 %).",
-	],
-	["pairs cannot tell", { workloads: open }, "review: 1 inconclusive workload.", "Inconclusive: "],
-	[
-		"both engines are wrong",
-		golden(existing),
-		"review: 1 engine that matches on neither.",
-		"its golden on neither",
-	],
+	["nothing changed", {}, none],
+	["a workload is slower", slower, "review: 1 workload that slows", "+2.1 % time (+1.8 % … +2.5 %)."],
+	["pairs cannot tell", open, "review: 1 inconclusive workload.", "Inconclusive: "],
+	["both engines are wrong", golden("existing", bothWrong), onNeither, "its golden on neither"],
+	["the base's engine gives NaN", golden("mismatch", { ...wrong, base: "NaN" }), onNeither],
 	["a finding is new", { findings }, "review: 1 new finding of preflight.", "`encoder`: Gone."],
-	["the golden cannot be used", golden(unjudged), "unknown: 1 engine that was not judged on both."],
-	[
-		"it is stale",
-		golden(buildGolden({ state: "stale", checks: [] })),
-		"unknown: 1 engine that was not judged",
-	],
-	[
-		"the base gave no outputs",
-		golden(wrongOf({ base: null })),
-		"unknown: 1 engine that was not judged on both.",
-	],
-	[
-		"the base's are unknown",
-		golden({ ...wrongOf({}), checks: [unknownBase] }),
-		"unknown: 1 engine that was not",
-	],
-	[
-		"the base's engine gives NaN",
-		golden(wrongOf({ base: "NaN" })),
-		"review: 1 engine that matches on neither.",
-	],
-	["it gives Infinity", golden(wrongOf({ base: "Infinity" })), "review: 1 engine that matches on neither."],
-	["both fail a check that only warns", golden(withWarning), "Upgrade: 1 engine built"],
-	[
-		"the run was cut short",
-		{ partial },
-		"unknown: 1 run that was cut short.",
-		"A run ended early, in `measure`.",
-	],
+	["the golden is stale", golden("stale"), onOneOnly],
+	["the base gave no outputs", noBase, onOneOnly],
+	["both fail a check that only warns", golden("match", fine, topK), "Upgrade: 1 engine built"],
+	["the run was cut short", cut, "unknown: 1 run that was cut short.", "A run ended early, in `measure`."],
 ])("an upgrade within one run is decided if %s", (_, change, decision, fact = "") => {
-	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
-	const records = {
-		builds: [buildBuild({ arm: "base" }), buildBuild()],
-		workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }),
-		golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })],
-	};
-	const result = { ...buildResult(), ...both, arms: oneRevision, ...records, ...change };
-	expect(expectUpgrade(result, decision, fact)?.caveat).toContain("interleaved pairs on one GPU");
+	const calmRun = { ...compared("unchanged", 0.001, -0.001, 0.002), ...golden("match", fine) };
+	const builds = [buildBuild({ arm: "base" }), buildBuild()];
+	const ran = { ...buildResult(), ...versions("10.6.0", "11.2.1"), arms: oneRevision, builds, ...calmRun };
+	expect(expectUpgrade({ ...ran, ...change }, decision, fact)?.caveat).toContain(
+		"interleaved pairs on one GPU",
+	);
 });
 
 it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {
@@ -180,27 +133,21 @@ it("each newer version is compared with the oldest, and only on the same kind of
 });
 
 const filesDiffer = /differ in their files .*10\.6\.0 and 11\.2\.1/;
+const noOther = /^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/;
 
 it.each<[string, Partial<Result["arms"]>, to: string, RegExp | null]>([
 	["one revision on two versions", {}, "11.2.1", null],
 	["two revisions", { base: { label: "main", commit: "b2" } }, "11.2.1", filesDiffer],
 	["a commit and its changed folder", { head: { label: "." } }, "11.2.1", filesDiffer],
-	[
-		"one version twice",
-		{},
-		"10.6.0",
-		/^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/,
-	],
-])("only the same files on two versions decide an upgrade: %s", (_, change, version, note) => {
-	const both = { backend: { ...backend, version }, baseBackend: { ...backend, version: "10.6.0" } };
-	const ran = { arms: { ...oneRevision, ...change }, ...both };
+	["one version twice", {}, "10.6.0", noOther],
+])("only the same files on two versions decide an upgrade: %s", (_, change, to, note) => {
+	const ran = { arms: { ...oneRevision, ...change }, ...versions("10.6.0", to) };
 	expect(upgradesOf({ ...buildResult(), ...ran })).toHaveLength(note === null ? 1 : 0);
 	expect(upgradeNotes(ran)).toEqual(note === null ? [] : [expect.stringMatching(note)]);
 });
 
 it("a part that was cut short leaves the upgrade undecided", () => {
 	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
-	const cut = { partial: { stage: "build", reason: "x" } };
 	const parts = result.parts?.map((part) => (part.name === "11.2.1" ? { ...part, ...cut } : part)) ?? [];
-	expect(upgradesOf({ ...result, parts })[0]?.decision).toBe("Not decided: 1 run that was cut short.");
+	expectUpgrade({ ...result, parts }, "unknown: 1 run that was cut short.", "in `measure`");
 });

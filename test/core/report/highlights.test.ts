@@ -1,11 +1,15 @@
-// The choice of highlights, and their wording.
-
+// Highlights: their choice and wording, never longer than a comment allows; whole sets of goldens as such, and probes never
+// as a reference.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Result } from "../../../generated/result.ts";
+import type { GoldenCheck, GoldenVerdict, ProbeResult } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
+import { judgeProbe } from "../../../src/core/gates/goldens.ts";
+import { goldenCounts } from "../../../src/core/report/golden-format.ts";
 import { brief, countWords, excerptLines, type Highlight } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { withoutMarks } from "../../../src/core/text/escape.ts";
+import { buildConfig } from "../../support/build-config.ts";
 import {
 	buildBuild,
 	buildCheck,
@@ -15,34 +19,16 @@ import {
 	buildResult,
 	buildWorkload,
 } from "../../support/build-result.ts";
+import { inEveryFormat } from "../../support/every-format.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
-function told(result: Result): string[] {
-	return highlights(result).map(({ title, lines = [], sentences }) =>
-		[title, ...[...lines, ...sentences].map(withoutMarks)].join(" "),
-	);
-}
-
-it("headline never reports that all is well if nothing was checked", () => {
-	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
-});
-
-it.each([
-	[{ index: [0, 3], got: 1.84, expected: 1.97 }, "[0,3]: got 1.84, expected 1.97."],
-	[{ index: [7], got: 1.00000012, expected: 1 }, "[7]: got 1.0000001, expected 1."],
-])("highlights name the worst element: %j", (worst, text) => {
-	const check = buildCheck({ metric: "allclose", got: 0.02, allowed: 1e-3, pass: false, worst });
-	const golden = [buildGolden({ state: "mismatch", checks: [check] })];
-	expect(told(buildResult({ golden }))[0]).toContain(`Worst element ${text}`);
-});
-
 it("highlights say what is still possible after an inconclusive comparison, and that it is not a pass", () => {
-	const figures = { estimate: 0.016, interval: [-0.006, 0.038] as [number, number], pairs: 16 };
-	const latency = buildComparison({ verdict: "inconclusive", ...figures });
+	const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038] });
 	const workload = buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } });
-	expect(told(buildResult({ workloads: [workload] }))[0]).toContain(
-		"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
-	);
+	expect(highlights(buildResult({ workloads: [workload] }))[0]?.sentences.slice(0, 2)).toEqual([
+		"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out.",
+		"Not a pass.",
+	]);
 });
 
 it("highlights list an engine that fails on both sides once, and never report a machine's fault as a refusal", () => {
@@ -60,28 +46,8 @@ it("highlights list an engine that fails on both sides once, and never report a 
 
 it("highlights call a base that does not build a note", () => {
 	const builds = [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()];
-	const list = highlights(buildResult({ builds }));
-	expect(list.map(({ title, severity }) => [title, severity])).toEqual([
-		["encoder · fp16 does not build (base): timed out", "note"],
-	]);
-});
-
-it.each([
-	[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the limit of 1e-3"],
-	[
-		{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
-		"cosine similarity is 0.64 (at least 0.99 required)",
-	],
-	[{ got: "NaN" } as const, "is NaN (limit 5e-3)"],
-	[
-		{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." },
-		"Expected [1,10], got [1,11].",
-	],
-	[{ got: 5e8, allowed: 0.005 }, "times the limit of 5e-3"],
-	[{ got: 0.2, allowed: 0 }, "is 0.2 (limit 0)"],
-])("highlights word a failing check %j", (check, words) => {
-	const golden = [buildGolden({ state: "mismatch", checks: [buildCheck({ ...check, pass: false })] })];
-	expect(told(buildResult({ golden }))[0]).toContain(words);
+	const title = "encoder · fp16 does not build (base): timed out";
+	expect(highlights(buildResult({ builds }))).toMatchObject([{ title, severity: "note" }]);
 });
 
 it("highlights repeat a backend's caveat in a title about speed only if a merged result has another backend too", () => {
@@ -94,66 +60,170 @@ it("highlights repeat a backend's caveat in a title about speed only if a merged
 		),
 		gates: gates.map((gate) => buildGate({ gate, status: "warn" })),
 	});
-	const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
-	expect(titlesOf(result)).toHaveLength(10);
-	expect(titlesOf(result).join()).not.toContain("CPU, not TensorRT");
 	const onGpu = { name: "gpu", state: "merged" as const, backend: buildResult().backend };
-	const titles = titlesOf({ ...result, parts: [onGpu] });
-	expect(titles).toHaveLength(10);
-	for (const title of titles) expect(title).toContain("CPU, not TensorRT");
+	for (const parts of [undefined, [onGpu]]) {
+		const titles = highlights({ ...result, ...(parts && { parts }) }).map(({ title }) => title);
+		const withCaveat = titles.filter((title) => title.includes("CPU, not TensorRT"));
+		expect([titles.length, withCaveat.length]).toEqual([10, parts === undefined ? 0 : 10]);
+	}
 });
 
 it("highlights show an open alarm of the history with its size in the title, and its command and course as code", () => {
 	const message =
-		"+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (layers). It began between 459b217 and 88267e8: `trtgate run`. The last 3 nights: `▁▁█`.";
-	const result = buildResult({ gates: [buildGate({ gate: "trend", status: "fail", message })] });
-	const [highlight, ...others] = highlights(result);
-	expect(others).toEqual([]);
-	expect(highlight?.title).toMatch(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/);
-	expect(highlight?.sentences[0]).toContain("`trtgate run`");
-	expect(highlight?.sentences[0]).toContain("`▁▁█`");
+		"+1.30 % ± 0.05 % slower since 2026-02-10. It began between 459b217 and 88267e8: `trtgate run`. The last 3 nights: `▁▁█`.";
+	const gates = [buildGate({ gate: "trend", status: "fail", message })];
+	expect(highlights(buildResult({ gates }))).toMatchObject([
+		{
+			title: expect.stringMatching(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/),
+			sentences: [expect.stringMatching(/`trtgate run`.*`▁▁█`/)],
+		},
+	]);
 });
-
-// A highlight of a comment: never more words than allowed, and what matters most is kept.
 
 function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {
 	return countWords([title, ...[...lines, ...sentences].map(withoutMarks), fix].join(" "));
 }
 
-const words = (count: number, word = "word"): string => Array.from({ length: count }, () => word).join(" ");
-const phrases = (...lengths: number[]) => lengths.map((length) => words(length));
+const ofWords = (count: number) => new Array(count).fill("word").join(" ");
+const phrases = (...lengths: number[]) => lengths.map((length) => ofWords(length));
 const blank = { severity: "fail", topic: ["one", "many"] } as const;
 
-it("the comment has at most 60 words, whatever is reported", () => {
-	for (const result of Object.values(resultCases)) {
-		for (const highlight of highlights(result)) expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
-	}
-	const text = fc.nat({ max: 80 }).map((count) => words(count));
+it("a highlight has at most 60 words, whatever is reported, and none says that all is well if nothing was checked", () => {
+	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
+	for (const highlight of Object.values(resultCases).flatMap((result) => highlights(result)))
+		expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
+	const text = fc.nat({ max: 80 }).map((count) => ofWords(count));
 	const list = fc.array(text, { maxLength: 10 });
-	const any = fc.record(
-		{ title: text, sentences: list, lines: list, fix: text },
-		{
-			requiredKeys: ["title", "sentences"],
-		},
-	);
+	const parts = { title: text, sentences: list, lines: list, fix: text };
+	const any = fc.record(parts, { requiredKeys: ["title", "sentences"] });
 	fc.assert(
-		fc.property(any, (parts) => {
-			expect(wordsOf(brief({ ...blank, ...parts }, 60))).toBeLessThanOrEqual(60);
+		fc.property(any, (drawn) => {
+			expect(wordsOf(brief({ ...blank, ...drawn }, 60))).toBeLessThanOrEqual(60);
 		}),
 	);
 });
 
-const fitting = { lines: phrases(10, 10), sentences: phrases(10), fix: words(10) };
+const fitting = { lines: phrases(10, 10), sentences: phrases(10), fix: ofWords(10) };
 const many = { lines: phrases(20, 20, 20), sentences: phrases(9, 3) };
 
 it.each([
 	["what fits unchanged", fitting, [10, 10], [10], 10],
-	["the fix before further sentences", { sentences: phrases(20, 25, 5), fix: words(14) }, [], [20, 5], 14],
+	["the fix before further sentences", { sentences: phrases(20, 25, 5), fix: ofWords(14) }, [], [20, 5], 14],
 	["lines before sentences, and counts those left out", many, [20, 20, 5], [3], 0],
-	["the beginning of a long first sentence", { sentences: phrases(90), fix: words(30) }, [], [25], 24],
-])("the comment keeps %s", (_, parts, lines, sentences, fix) => {
-	const short = brief({ ...blank, title: words(10), ...parts }, 60);
+	["the beginning of a long first sentence", { sentences: phrases(90), fix: ofWords(30) }, [], [25], 24],
+])("a highlight in a comment keeps %s", (_, parts, lines, sentences, fix) => {
+	const short = brief({ ...blank, title: ofWords(10), ...parts }, 60);
 	const lengths = (list: Highlight["sentences"] = []) => list.map((phrase) => countWords(phrase));
 	expect([lengths(short.lines), lengths(short.sentences)]).toEqual([lines, sentences]);
 	expect(countWords(short.fix ?? "")).toBe(fix);
+});
+
+const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []): GoldenVerdict =>
+	buildGolden({ case: id, state, checks });
+const failing = buildCheck({ metric: "accuracy", got: 0.71, allowed: 0.75, bound: "at-least", pass: false });
+const ofSet: GoldenVerdict = {
+	...ofCase("whole set", "mismatch", [{ ...failing, detail: "0 in the worst case, b" }]),
+	...{ scope: "set", cases: 3 },
+};
+const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003";
+const growth = { base: null, metric: "error-growth", got: 3, allowed: 2, detail };
+const grown = buildCheck({ ...growth, pass: false, severity: "warn" });
+const firstHighlight = (...golden: GoldenVerdict[]) => highlights(buildResult({ golden }))[0];
+
+it.each<[words: string, Partial<GoldenCheck>]>([
+	["is 1.004e-3, 1.004 times the limit of 1e-3", { got: 0.001004, allowed: 0.001 }],
+	["similarity is 0.64 (at least 0.99 required)", { ...failing, got: 0.64, allowed: 0.99, metric: "cosine" }],
+	["is NaN (limit 5e-3)", { got: "NaN" }],
+	["Expected [1,10].", { got: null, allowed: null, metric: "shape", detail: "Expected [1,10]." }],
+	["times the limit of 5e-3", { got: 5e8 }],
+	["is 0.2 (limit 0)", { got: 0.2, allowed: 0 }],
+	["[7]: got 1.0000001, expected 1.", { worst: { index: [7], got: 1.00000012, expected: 1 } }],
+])("reports say of a failing check: %s", (words, over) => {
+	const { lines, sentences } = firstHighlight(
+		ofCase("a", "mismatch", [buildCheck({ ...over, pass: false })]),
+	)!;
+	expect([...(lines ?? []), ...sentences].join(" ")).toContain(words);
+});
+
+it("reports count cases, and whole sets beside them, and describe an error that grew in one sentence", () => {
+	const match = ofCase("a", "match");
+	expect(goldenCounts([match, ofCase("b", "mismatch")])).toBe("1 of 2 cases match");
+	expect(goldenCounts([match, ofCase("b", "match", [grown])])).toBe("2 of 2 cases match, 1 with warnings");
+	expect(goldenCounts([match, ofSet])).toBe("1 of 1 case matches, 0 of 1 whole set");
+	const golden = [ofCase("a", "match", [grown])];
+	expect(firstHighlight(...golden)?.lines).toEqual([`\`${grown.output}\`: ${detail}.`]);
+	expect(inEveryFormat(buildResult({ golden })).markdown).toContain(detail);
+});
+
+it.each([
+	["match", " over its whole set of 3 cases"],
+	["mismatch", " in 1 of 3 cases, and over its whole set of 3 cases"],
+] as const)("reports mark a number over the set as such if case a is a %s", (state, extent) => {
+	const highlight = firstHighlight(ofCase("b", "match"), ofCase("c", "match"), ofCase("a", state), ofSet);
+	expect(highlight?.title).toBe(`encoder · fp16 does not match its goldens${extent}`);
+	expect(highlight?.lines?.join()).toContain("over the whole set of 3 cases");
+});
+
+const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({
+	...{ model: "net", engine: "plain", probe: "neighbours", state: "differs", got: 0.61, allowed: 5e-4 },
+	...{ output: "y", message: "A row beside other neighbours and the row before are 0.61 apart." },
+	...over,
+});
+
+const all: ProbeResult[] = [
+	probe(),
+	probe({ probe: "determinism", state: "agrees", got: 0 }),
+	probe({ probe: "batch-size", state: "known", base: 0.6 }),
+	probe({ probe: "padding", state: "skipped", got: null, allowed: null, message: "No input tells padding." }),
+];
+
+function judged(gates: string, probes: ProbeResult[] = all) {
+	const config = buildConfig(gates);
+	const [engine] = config.models[0]!.engines;
+	return buildResult({ probes, gates: probes.flatMap((one) => judgeProbe(one, config, engine!)) });
+}
+
+const told = (of: ReturnType<typeof judged>) =>
+	highlights(of)
+		.filter(({ title }) => title.endsWith("no reference)"))
+		.map(({ severity, title }) => `${severity}: ${title.replace(/ \(probe, no reference\)$/, "")}`);
+const known = "note: net · plain gives different outputs at different batch sizes, as its base does";
+const depends = "net · plain has rows that depend on their neighbours";
+
+it.each([
+	["", ["warn", "pass"], [`warn: ${depends}`, known]],
+	["gates: { probes: fail }", ["fail", "pass"], [`fail: ${depends}`, known]],
+	["gates: { probes: off }", [], [known]],
+])(
+	"the gate of probes with %j gives %j, and nothing for what is known or does not apply",
+	(gates, is, titles) => {
+		const result = judged(gates);
+		expect(result.gates.map(({ status }) => status)).toEqual(is);
+		expect(told(result)).toEqual(titles);
+		expect(inEveryFormat(result).html).toContain("a row does not depend on its neighbours");
+	},
+);
+
+it("reports call probes what they are, without a reference, in every format", () => {
+	const result = judged("");
+	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	const title = "Probes (no reference): 1 of 3 answers agree, 1 does not apply";
+	for (const text of Object.values(inEveryFormat(result)))
+		for (const shown of [title, "a row does not depend on its neighbours", "also in the base"])
+			expect(text).toContain(shown);
+	expect(inEveryFormat(result).html).toContain("No input tells padding");
+	expect(headline(result)).toContain("1 probe difference");
+	for (const text of Object.values(inEveryFormat(buildResult()))) expect(text).not.toContain("Probes");
+});
+
+it("reports tell answers of probes that are missing or not a number, and escape text from a model", () => {
+	const odd = [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })];
+	expect(told(judged("", odd))).toEqual([
+		"warn: net · plain gives no finite output",
+		"warn: net · plain gives no output at a size within its profile",
+	]);
+	const { markdown, html } = inEveryFormat(
+		judged("", [probe({ message: "<script>x</script> ::error::`|" })]),
+	);
+	expect(html + markdown).not.toContain("<script>x");
 });

@@ -1,0 +1,234 @@
+// The report's sections: what head and base declare differently, what graphs cost, and how a section is added.
+import { expect, it } from "vitest";
+import type {
+	GateResult,
+	GraphCost,
+	GraphFigures,
+	InterfaceRow,
+	NodeCostChange,
+	RecipeChange,
+} from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
+import { headline, highlights } from "../../../src/core/report/highlights.ts";
+import { recipeSentence } from "../../../src/core/report/sections/changes.ts";
+import { nodeChangeText } from "../../../src/core/report/sections/graph-costs.ts";
+import { reportSections } from "../../../src/core/report/sections.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { inEveryFormat } from "../../support/every-format.ts";
+import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
+import { hostileNames, resultCases } from "../../support/result-cases.ts";
+import { shownLines } from "../../support/shown-lines.ts";
+import { diskSection, explainedGate } from "../../support/toy-section.ts";
+
+type Texts = ReturnType<typeof inEveryFormat>;
+
+function expectAll(texts: Texts, ...shown: string[]): void {
+	for (const text of Object.values(texts))
+		for (const part of shown) expect(text.replaceAll("\\", "")).toContain(part);
+}
+
+function expectNone(texts: Texts, pattern: RegExp): void {
+	for (const text of Object.values(texts)) expect(text).not.toMatch(pattern);
+}
+
+const sections = [...reportSections, diskSection];
+const gates = [buildGate({ ...explainedGate, status: "warn" })];
+const onDisk = buildResult({ environment: { disk: "93 % <b>" }, gates });
+
+it("a section that is added to the list shows its facts and its highlight in every format, if it has any", () => {
+	const texts = inEveryFormat(onDisk, sections);
+	expectAll(texts, "The disk is busy: 93 %", "1 busy disk");
+	for (const text of Object.values(texts)) expect(text).toMatch(/disk in use/i);
+	expectNone(inEveryFormat(onDisk), /disk in use|disk is busy/i);
+	expectNone(inEveryFormat(buildResult({ environment: {} }), sections), /disk/i);
+});
+
+it("the highlights of a section replace the general highlight of the gates that they explain", () => {
+	const titles = (of: typeof sections) => highlights(onDisk, of).map(({ title }) => title);
+	expect(titles([...reportSections])).toEqual([expect.stringMatching(/peak memory gate warns/)]);
+	expect(titles(sections)).toEqual(["The disk is busy: 93 % <b>"]);
+	expect(headline(onDisk, highlights(onDisk, sections))).toContain("1 busy disk");
+});
+
+it("the list of sections holds all that a report shows between its headline and its end, and each once", () => {
+	const { markdown, html, terminal } = inEveryFormat(resultCases["mismatch-and-slowdown"]!, []);
+	// HTML keeps its empty appendix.
+	const parts = [markdown.split("\n## "), html.split("<section").slice(1), terminal.trimEnd().split("\n\n")];
+	expect(parts.map(({ length }) => length)).toEqual([1, 1, 1]);
+	const ids = reportSections.map(({ id }) => id);
+	expect(new Set(ids).size).toBe(ids.length);
+});
+
+const rows = [
+	{ what: "optimization-level", base: "3", head: "0" },
+	{ what: "precision", base: "fp32", head: "fp16" },
+];
+const change: RecipeChange = { model: "encoder", engine: "fp16", rows };
+const slow = buildSlowWorkload({ model: "encoder" });
+const recipes = (...recipeChanges: RecipeChange[]) =>
+	inEveryFormat(buildResult({ recipeChanges, workloads: [slow] }));
+
+it("recipes list every setting that differs, and call an engine that only has another name renamed", () => {
+	expectAll(recipes(change), "1 engine built differently, base → head", "optimization-level", "fp32", "fp16");
+	const renamed = recipes({ ...change, was: "encoder/old", rows: [] });
+	expectAll(renamed, "encoder/old", "1 engine renamed, base → head");
+	expectNone(renamed, /built differently/);
+	expectAll(recipes({ ...change, was: "encoder/old" }), "1 engine built differently, 1 renamed");
+});
+
+it.each(hostileNames)("recipes draw no markup from the setting %j", (name) => {
+	const named = [{ what: name, base: name, head: name }];
+	const texts = recipes({ model: name, engine: name, was: name, rows: named });
+	expectNone(texts, /<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
+});
+
+const differently = "Built differently: optimization-level 3 → 0, precision fp32 → fp16.";
+
+it("a changed workload says what is built differently, a few settings by name", () => {
+	const of = (recipe: RecipeChange) => recipeSentence(buildResult({ recipeChanges: [recipe] }), slow);
+	expect(of(change)).toBe(differently);
+	const many = Array.from({ length: 6 }, (_, at) => ({ what: `s${at}`, base: "1", head: "2" }));
+	expect(of({ ...change, rows: many })).toMatch(/^Built differently: s0 1 → 2, .*, s3 1 → 2 and 2 more\.$/);
+	for (const over of [{ rows: [] }, { engine: "int8" }, { part: "l4" }])
+		expect(of({ ...change, ...over })).toBeNull();
+});
+
+it("a comment names what was accepted and what is built differently before the layers that became slower", () => {
+	const [base, head] = [recordedArm("slower-head", "base"), recordedArm("slower-head", "head")];
+	const explanation = diffOf(base, head, { enginesMs: { base: 0.0279, head: 0.029 } });
+	const accepted = "Accepted once, up to +25.0 % by Ada: twice the accuracy";
+	const gate = buildGate({ workload: slow.workload, status: "warn", message: "Slower.", accepted });
+	const workloads = [{ ...slow, explanation }];
+	const { markdown } = inEveryFormat(buildResult({ workloads, gates: [gate], recipeChanges: [change] }));
+	const lines = markdown.replaceAll("\\", "").match(/^- .*/gm) ?? [];
+	expect(lines.slice(0, 2)).toEqual([`- ${accepted}`, `- ${differently}`]);
+	expect(lines[2]).toContain("µs");
+});
+
+const place = { model: "det", engine: "fp16" };
+const value = (name: string, dtype: string, shape: string) => ({ name, dtype, shape });
+
+function withInterface(...changed: InterfaceRow[]) {
+	const gate = buildGate({ ...place, gate: "interface", status: "fail", message: "" });
+	return buildResult({ gates: [gate], interfaceChanges: changed.map((row) => ({ ...place, rows: [row] })) });
+}
+
+const sizes = { base: value("p2o.N", "sizes", "1 to 8"), head: value("p2o.N", "sizes", "1 to 4") };
+const narrower: InterfaceRow = { side: "size", ...sizes };
+const types = { base: value("x", "float32", "[1]"), head: value("x", "float16", "[1]") };
+
+it.each([
+	[narrower, /^p2o\.N takes 1 to 4; in the base 1 to 8\.$/, "restore the sizes under"],
+	[{ side: "input", ...types } as const, /^Input x/, "export the model with the old interface"],
+])("a changed interface names what changed and what undoes it: %#", (row, says, undo) => {
+	const [highlight] = highlights(withInterface(row));
+	expect(highlight?.sentences.join(" ")).toMatch(says);
+	expect(highlight?.fix).toContain(undo);
+});
+
+it("narrower sizes and the workload that they exclude are one changed interface", () => {
+	const result = withInterface(narrower, { side: "workload", base: value("batch 8", "", "8"), head: null });
+	const title = "det · fp16: the interface changed (2 differences)";
+	expect(highlights(result).map((highlight) => highlight.title)).toEqual([title]);
+	expect(inEveryFormat(result).markdown).toMatch(/\| workload \| .* \| no longer runs \|/);
+});
+
+const about = { model: "net", engine: "fp16", status: "warn" } as const;
+const loosened: GateResult = {
+	...{ ...about, gate: "limit-change", location: { path: "trtgate.yml", line: 11 } },
+	message: "gates.latency.fail: 10 % → 400 %. It holds after the merge.",
+};
+const dropped: GateResult = {
+	...about,
+	gate: "coverage",
+	engine: "int8",
+	workload: "batch 8",
+	message: "Gone.",
+};
+const silent = "The base reports peak memory (742 MiB); the head does not, so nothing was compared.";
+const vanished: GateResult = { ...about, gate: "vanished", workload: "batch 1", message: silent };
+const loose = buildResult({ gates: [buildGate(), loosened, dropped, vanished] });
+
+it("every report lists looser rules with their place, and what is no longer checked, if there is any", () => {
+	const texts = inEveryFormat(loose);
+	expectAll(texts, "Rules: 1 change to review", "gates.latency.fail: 10 % → 400 %", "trtgate.yml:11");
+	expectAll(texts, "Coverage: 2 no longer checked", "peak memory (742 MiB)", "int8 · batch 8");
+	expect(texts.terminal).toMatch(
+		/\nSubject +in +gate\nnet · fp16 +trtgate\.yml:11 +warn\n {4}gates\.latency\.fail: 10 % → 400 %/,
+	);
+	expectNone(inEveryFormat(buildResult()), /Rules: |Coverage: |built differently/);
+});
+
+it("the highlights explain each looser rule and lost subject once, with its fix", () => {
+	expect(highlights(loose).map(({ title, fix }) => `${title} → ${fix}`)).toEqual([
+		expect.stringMatching(/^net · fp16: its rules need a review → Restore the rule/),
+		expect.stringMatching(/^net · int8 · batch 8: no longer checked → Restore it in trtgate\.yml/),
+		expect.stringMatching(/^net · fp16 · batch 1: figures are no longer reported → Find out why/),
+	]);
+	expect(headline(loose)).toContain(
+		"1 looser rule to review, 1 subject no longer checked, 1 subject with vanished figures",
+	);
+});
+
+const figures: GraphFigures = {
+	...{ nodes: 54, multiplyAdds: 3.2e9, unknownNodes: 0, parameters: 1e6, weightBytes: 4e6 },
+	...{ activationBytes: 9e6, tensors: 60, unknownTensors: 0 },
+};
+const conv = { operator: "Conv", multiplyAdds: 1.23e6, weights: 6400, output: "[1, 64, 80, 80]" };
+const larger = { ...conv, multiplyAdds: 9.31e6, weights: 596_224 };
+const node: NodeCostChange = { node: "/neck/reduce/Conv", base: conv, head: larger };
+
+const cost = (over: Partial<GraphCost> = {}): GraphCost => ({
+	...{ model: "det", workloads: ["det/fp16/default"], shapes: { images: [1, 3, 640, 640] }, base: figures },
+	...{ head: { ...figures, multiplyAdds: 4.1e9, unknownNodes: 3 }, changes: [node], changed: 1 },
+	...over,
+});
+const costsOf = (...graphCosts: GraphCost[]) => inEveryFormat(buildResult({ graphCosts }));
+
+it("a graph that does more work is one folded line of a comment, and every report names the node", () => {
+	const graphCosts = [cost(), cost({ shapes: { images: [8, 3, 640, 640] } })];
+	expect(validate(buildResult({ graphCosts })), JSON.stringify(validate.errors)).toBe(true);
+	const { markdown, html, terminal } = costsOf(...graphCosts);
+	expect(shownLines(markdown).filter((line) => line.includes("multiply-adds"))).toEqual([
+		expect.stringContaining("Graph work: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)"),
+	]);
+	const text = "1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224";
+	expect(markdown).toContain(`- \`/neck/reduce/Conv\` ${text}`);
+	for (const shown of [html, terminal]) expect(shown).toContain(text);
+	for (const shown of ["/neck/reduce/Conv", "multiply-adds of 3 of 54 nodes"]) expect(html).toContain(shown);
+});
+
+it("a comment counts several changed models, and has a row for each, however many sizes were timed", () => {
+	const { markdown } = costsOf(...["a", "b", "a"].map((model) => cost({ model })));
+	expect(markdown).toContain("Graph work: 2 models changed");
+	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);
+});
+
+it("a graph that did not change, or without a base, appears only on the page", () => {
+	const { markdown, html, terminal } = costsOf(cost({ head: figures, changes: [], changed: 0 }));
+	for (const text of [markdown, terminal]) expect(text).not.toContain("multiply-adds");
+	expect(html).toContain("<summary>Work by the graph</summary>");
+	const alone = costsOf(cost({ base: null, changes: [], changed: 0 }));
+	expect(alone.markdown).not.toContain("multiply-adds");
+	expect(alone.html).toContain("≥ 4.10 G");
+});
+
+it("names from a model file cannot become markup", () => {
+	const hostile = "<img src=x>|`@everyone`";
+	const { markdown, html } = costsOf(cost({ model: hostile, changes: [{ ...node, node: hostile }] }));
+	for (const text of [html, markdown]) expect(text).not.toMatch(/(?<!\\)<img/);
+});
+
+const quantised = { ...larger, operator: "QLinearConv", output: "[1, 64, 40, 40]", multiplyAdds: 2.33e6 };
+
+it.each<[Partial<NodeCostChange>, string]>([
+	[{ base: null }, "added: 9.31 M multiply-adds, 596,224 weights"],
+	[{ head: null }, "removed: 1.23 M multiply-adds, 6,400 weights"],
+	[{ base: { ...larger, multiplyAdds: null } }, "unknown → 9.31 M multiply-adds"],
+	[
+		{ base: larger, head: quantised },
+		"9.31 M → 2.33 M multiply-adds: Conv → QLinearConv, output [1, 64, 80, 80] → [1, 64, 40, 40]",
+	],
+])("a changed node reads as what changed: %#", (over, text) => {
+	expect(nodeChangeText({ ...node, ...over })).toBe(text);
+});
