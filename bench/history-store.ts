@@ -2,12 +2,12 @@
 // from one of five clones as the machine of the night, and read back by `trtgate trend --json` from another.
 // `npm run build && node bench/history-store.ts [SEED NIGHTS]`, or `node bench/history-store.ts writers COUNT`: so many add a record at once.
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { planOf, simulateNights } from "../test/support/history-nights.ts";
-import { levelErrorOf, type ShownTrend, scoreShown } from "../test/support/history-shown.ts";
+import { type ShownTrend, scoreShown } from "../test/support/history-shown.ts";
 
 const run = promisify(execFile);
 const cli = resolve(process.env["TRTGATE_DIST"] ?? "dist", "cli.js");
@@ -53,11 +53,7 @@ async function playNights(seed: number, nights: number): Promise<string> {
 		shown.push(JSON.parse((await trtgate("reader", "trend", "--json")).stdout) as ShownTrend);
 	}
 	const kept = git("--git-dir=remote.git", "count-objects", "-vH").replaceAll("\n", ", ");
-	const levelError = levelErrorOf(
-		readFileSync(join(root, "reader", "trtgate-trend.html"), "utf8"),
-		simulated,
-	);
-	return `${JSON.stringify({ ...scoreShown(shown, simulated), levelError }, null, "\t")}\n${addedText()}; remote: ${kept}`;
+	return `${JSON.stringify(scoreShown(shown, simulated), null, "\t")}\n${addedText()}; remote: ${kept}`;
 }
 
 async function playWriters(count: number): Promise<string> {

@@ -59,26 +59,3 @@ export function scoreShown(shown: readonly ShownTrend[], { events, levels }: Nig
 		epochs: [...new Set(chains.flatMap(({ changed }) => changed))],
 	};
 }
-
-/** Largest error of a chained level over a whole chain, as the page draws it: the mean of its last nights against that of its first. */
-export function levelErrorOf(page: string, { levels, records }: Nights): number {
-	const { views } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as {
-		views: { series: string; metric: string; chains: { r: number[]; l: number[] }[] }[];
-	};
-	const mean = (values: readonly number[]): number =>
-		values.reduce((sum, value) => sum + value, 0) / values.length;
-	const methodAt = (night: number): number =>
-		Number(records[night]?.record.method["trtgate"]?.split(".")[1]) * 0.004;
-	const errors = views
-		.filter(({ metric }) => metric === "latency")
-		.flatMap(({ series, chains }) =>
-			chains.map(({ r, l }) => {
-				const index = Number(/\d+/.exec(series)?.[0]);
-				const off = r.map(
-					(night, at) => (l[at] ?? 0) / 1e6 - methodAt(night) - (levels[night]?.[index] ?? 0),
-				);
-				return Math.abs(mean(off.slice(-15)) - mean(off.slice(0, 15)));
-			}),
-		);
-	return Math.max(...errors);
-}
