@@ -1,4 +1,3 @@
-// Recorded refusals of TensorRT, which the preflight has to foresee.
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";

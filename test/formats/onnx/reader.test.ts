@@ -1,4 +1,3 @@
-// The reader of ONNX files on models of every kind.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";

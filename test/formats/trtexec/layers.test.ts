@@ -1,4 +1,3 @@
-// Layer info and layer profiles of recorded engines, and of the other forms that versions write.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ToolError } from "../../../src/core/errors.ts";

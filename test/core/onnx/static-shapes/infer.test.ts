@@ -1,4 +1,3 @@
-// Shapes inside a graph, as ONNX itself infers them.
 import { expect, it } from "vitest";
 import { factsOf } from "../../../../src/core/onnx/static-shapes/infer.ts";
 import {

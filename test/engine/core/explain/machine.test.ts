@@ -1,4 +1,3 @@
-// Causes outside the layers, each from recorded figures, and none where they are unknown.
 import { expect, it } from "vitest";
 import type { GpuSummary, PerfRun } from "../../../../generated/result.ts";
 import { type MachineFacts, machineCauses } from "../../../../src/engine/core/explain/machine.ts";
