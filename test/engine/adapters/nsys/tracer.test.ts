@@ -44,7 +44,7 @@ it.each([
 });
 
 it.each<[Tool, mode: string, sentence: string]>([
-	["nsys", "absent", "Nsight Systems (nsys) does not start, so there is no profile."],
+	["nsys", "absent", "Nsight Systems (nsys) does not start"],
 	["nsys", "no-importer", "This nsys installation lacks its importer"],
 	["nsys", "no-range", "nsys wrote no report: Generated:"],
 	["nsys", "no-data", "nsys stats wrote no head_cuda_gpu_kern_sum.csv"],
