@@ -154,40 +154,36 @@ it("another branch of a condition makes another network", () => {
 
 type Sides = { inputs: OnnxValue[]; outputs: OnnxValue[] };
 
-function onnxValue(name: string, dims: readonly OnnxDim[] | null, dtype: OnnxDType = "float"): OnnxValue {
-	return { name, kind: "tensor", dtype, dims };
-}
+const typed = (name: string, dims: OnnxDim[] | null, dtype: OnnxDType = "float"): OnnxValue => ({
+	...{ name, kind: "tensor", dtype, dims },
+});
 
 const sidesOf = (sides: Sides): OnnxModel =>
 	({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
-const x = onnxValue("x", ["batch", 8]);
-const y = onnxValue("y", ["batch", 4]);
+const x = typed("x", ["batch", 8]);
+const y = typed("y", ["batch", 4]);
 const base: Sides = { inputs: [x], outputs: [y] };
 const [input, output] = ["input x float32 [batch, 8]", "output y float32 [batch, 4]"];
 
 it.each<[string, Partial<Sides>, string[]]>([
 	["nothing", {}, []],
-	["the name of a symbolic dimension", { inputs: [onnxValue("x", ["N", 8])] }, []],
-	["an output whose size the file no longer tells", { outputs: [onnxValue("y", null)] }, []],
-	["an output of fixed size where none was told", { outputs: [onnxValue("y", [1, 4])] }, []],
-	["an input of any size where it was fixed", { inputs: [onnxValue("x", ["batch", null])] }, []],
-	["an input of fixed size", { inputs: [onnxValue("x", [1, 8])] }, [`${input} → x float32 [1, 8]`]],
+	["the name of a symbolic dimension", { inputs: [typed("x", ["N", 8])] }, []],
+	["an output whose size the file no longer tells", { outputs: [typed("y", null)] }, []],
+	["an output of fixed size where none was told", { outputs: [typed("y", [1, 4])] }, []],
+	["an input of any size where it was fixed", { inputs: [typed("x", ["batch", null])] }, []],
+	["an input of fixed size", { inputs: [typed("x", [1, 8])] }, [`${input} → x float32 [1, 8]`]],
 	[
 		"an input of another rank",
-		{ inputs: [onnxValue("x", ["batch", 2, 4])] },
+		{ inputs: [typed("x", ["batch", 2, 4])] },
 		[`${input} → x float32 [batch, 2, 4]`],
 	],
-	[
-		"another type",
-		{ inputs: [onnxValue("x", ["batch", 8], "float16")] },
-		[`${input} → x float16 [batch, 8]`],
-	],
-	["a renamed output", { outputs: [onnxValue("z", ["batch", 4])] }, [`${output} → z float32 [batch, 4]`]],
-	["another output", { outputs: [y, onnxValue("z", [2])] }, ["output – → z float32 [2]"]],
+	["another type", { inputs: [typed("x", ["batch", 8], "float16")] }, [`${input} → x float16 [batch, 8]`]],
+	["a renamed output", { outputs: [typed("z", ["batch", 4])] }, [`${output} → z float32 [batch, 4]`]],
+	["another output", { outputs: [y, typed("z", [2])] }, ["output – → z float32 [2]"]],
 	["an output that is gone", { outputs: [] }, [`${output} → –`]],
 	[
 		"an output in place of one of another shape",
-		{ outputs: [onnxValue("z", [7, 7, 7])] },
+		{ outputs: [typed("z", [7, 7, 7])] },
 		[`${output} → –`, "output – → z float32 [7, 7, 7]"],
 	],
 ])("reports of %s: %j", (_, head, rows) => {

@@ -183,13 +183,6 @@ it("reads negative sizes and nameless symbols as unknown dimensions, both spelli
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
 });
 
-it("reads subgraphs with the node that holds them", () => {
-	const branch = graph({ name: "then", inputs: [] });
-	const choice = nodes("y = Relu(x); [gate] y = If<then_branch=$0>(x)", branch);
-	const inner = { nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } };
-	expect(modelOf({ nodes: choice }).graph.subgraphs).toMatchObject([inner]);
-});
-
 /** A source of a size that no memory has: bytes of a weight that must never be read. */
 function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
 	const before = join(integer(1, 8), bytes(8, integer(2, 17)));

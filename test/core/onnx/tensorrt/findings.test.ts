@@ -184,7 +184,6 @@ it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
 });
 
 it.each<[number, string, string[]]>([
-	[20, "10.6", []],
 	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],
@@ -252,7 +251,6 @@ it.each<[string, Partial<PreflightContext>, string[]]>([
 	["do not fit", { gpuMemoryBytes: 4e9 }, ["error"]],
 	["fit in half precision", { gpuMemoryBytes: 4e9, precision: "fp16" }, []],
 	["do not fit in int8", { gpuMemoryBytes: 1e9, precision: "int8" }, ["error"]],
-	["fit", { gpuMemoryBytes: 8e9 }, []],
 	["are streamed", { gpuMemoryBytes: 1e9, streamsWeights: true }, []],
 	["are ONNX Runtime's affair", { gpuMemoryBytes: 1e9, backend: "onnxruntime" }, []],
 ])("types of weights: %s", (_, context, expected) => {
