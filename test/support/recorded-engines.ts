@@ -24,11 +24,17 @@ export function recordedEngine(name: string, { timed = false } = {}): RecordedEn
 	return { info: parseLayerInfo(unpacked(`${folder}/${name}.layers.json.gz`)), profiles };
 }
 
-export function recordedArm(comparison: string, arm: "base" | "head"): RecordedEngine {
+/** The exported files of a comparison's profiled run. */
+export function profiledArm(
+	comparison: string,
+	arm: "base" | "head",
+): Record<"layers.json" | "profile.json", string> {
 	const { steps } = JSON.parse(unpacked(`test/fixtures/comparisons/${comparison}/steps.json.gz`));
-	const { text } = steps.find(
-		(one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm,
-	);
+	return steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm).text;
+}
+
+export function recordedArm(comparison: string, arm: "base" | "head"): RecordedEngine {
+	const text = profiledArm(comparison, arm);
 	return { info: parseLayerInfo(text["layers.json"]), profiles: [parseProfile(text["profile.json"])] };
 }
 

@@ -1,4 +1,3 @@
-// An engine's key in the cache: the model, the flags, and every file that the flags name.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// trtexec is found where the user says, on PATH, or in a folder, and what does not work is told with its reason.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";

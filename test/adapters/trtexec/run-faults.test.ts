@@ -1,4 +1,3 @@
-// Timed runs and golden cases by a trtexec that fails, lies or misbehaves: each is a failure with its code, never a number.
 import { expect, it } from "vitest";
 import { bed, infer, measure } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
@@ -22,7 +21,6 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	["is gone after the builds", perf("vanish"), "tool-missing", /program-missing/],
 	["finds its plan damaged", perf("damaged-plan"), "tool-output", /plan-damaged/],
 	["hangs on a golden case", { step: "golden", do: "hang" }, "tool-timeout", /\[timed-out\]/],
-	["is killed on a golden case", killed("golden", "SIGKILL"), "tool-crashed", /SIGKILL/],
 	["fails on a golden case", { step: "golden", do: "exit", code: 7, says: "xyzzy" }, "tool-crashed", /xyzzy/],
 ];
 

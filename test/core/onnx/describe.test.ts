@@ -1,7 +1,4 @@
-// Preflight's description of a model, as JSON and as text, the documentation of its codes, and comparisons of two models.
-
 import { readFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
@@ -15,6 +12,7 @@ import {
 import { findingKinds } from "../../../src/core/onnx/findings/subject.ts";
 import type { OnnxDim, OnnxDType, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
+import { expectSchema } from "../../support/expect-schema.ts";
 import {
 	attribute,
 	floats,
@@ -27,9 +25,6 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
-const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
-	JSON.parse(readFileSync("golden-schema/preflight.schema.json", "utf8")),
-);
 const files = [
 	"models/classifier",
 	"models/quantised",
@@ -44,10 +39,8 @@ it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
 		const cost = figuresOf(costsOf(model.onnx)({ shapes: {} }));
-		const output = JSON.parse(
-			JSON.stringify({ model: describeModel(model), cost, findings: preflight(model, { backend }) }),
-		);
-		expect(validate(output), JSON.stringify(validate.errors)).toBe(true);
+		const output = { model: describeModel(model), cost, findings: preflight(model, { backend }) };
+		expectSchema(JSON.parse(JSON.stringify(output)), "preflight");
 	}
 });
 
@@ -104,7 +97,7 @@ it("every code has a heading in the documentation, and every heading a code", ()
 });
 
 it("the schema of preflight's JSON refuses an incomplete description", () => {
-	expect(validate({ model: {}, findings: [] })).toBe(false);
+	expect(() => expectSchema({ model: {}, findings: [] }, "preflight")).toThrow();
 });
 
 it("the terminal text is coloured only on request, and its names carry no control characters", async () => {
@@ -161,48 +154,37 @@ it("another branch of a condition makes another network", () => {
 
 type Sides = { inputs: OnnxValue[]; outputs: OnnxValue[] };
 
-function onnxValue(name: string, dims: readonly OnnxDim[] | null, dtype: OnnxDType = "float"): OnnxValue {
-	return { name, kind: "tensor", dtype, dims };
-}
+const typed = (name: string, dims: OnnxDim[] | null, dtype: OnnxDType = "float"): OnnxValue => ({
+	...{ name, kind: "tensor", dtype, dims },
+});
 
 const sidesOf = (sides: Sides): OnnxModel =>
 	({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
-const x = onnxValue("x", ["batch", 8]);
-const y = onnxValue("y", ["batch", 4]);
+const x = typed("x", ["batch", 8]);
+const y = typed("y", ["batch", 4]);
 const base: Sides = { inputs: [x], outputs: [y] };
+const [input, output] = ["input x float32 [batch, 8]", "output y float32 [batch, 4]"];
 
 it.each<[string, Partial<Sides>, string[]]>([
 	["nothing", {}, []],
-	["the name of a symbolic dimension", { inputs: [onnxValue("x", ["N", 8])] }, []],
-	["an output whose size the file no longer tells", { outputs: [onnxValue("y", null)] }, []],
-	["an output of fixed size where none was told", { outputs: [onnxValue("y", [1, 4])] }, []],
-	["an input of any size where it was fixed", { inputs: [onnxValue("x", ["batch", null])] }, []],
-	[
-		"an input of fixed size",
-		{ inputs: [onnxValue("x", [1, 8])] },
-		["input x float32 [batch, 8] → x float32 [1, 8]"],
-	],
+	["the name of a symbolic dimension", { inputs: [typed("x", ["N", 8])] }, []],
+	["an output whose size the file no longer tells", { outputs: [typed("y", null)] }, []],
+	["an output of fixed size where none was told", { outputs: [typed("y", [1, 4])] }, []],
+	["an input of any size where it was fixed", { inputs: [typed("x", ["batch", null])] }, []],
+	["an input of fixed size", { inputs: [typed("x", [1, 8])] }, [`${input} → x float32 [1, 8]`]],
 	[
 		"an input of another rank",
-		{ inputs: [onnxValue("x", ["batch", 2, 4])] },
-		["input x float32 [batch, 8] → x float32 [batch, 2, 4]"],
+		{ inputs: [typed("x", ["batch", 2, 4])] },
+		[`${input} → x float32 [batch, 2, 4]`],
 	],
-	[
-		"another type",
-		{ inputs: [onnxValue("x", ["batch", 8], "float16")] },
-		["input x float32 [batch, 8] → x float16 [batch, 8]"],
-	],
-	[
-		"a renamed output",
-		{ outputs: [onnxValue("z", ["batch", 4])] },
-		["output y float32 [batch, 4] → z float32 [batch, 4]"],
-	],
-	["another output", { outputs: [y, onnxValue("z", [2])] }, ["output – → z float32 [2]"]],
-	["an output that is gone", { outputs: [] }, ["output y float32 [batch, 4] → –"]],
+	["another type", { inputs: [typed("x", ["batch", 8], "float16")] }, [`${input} → x float16 [batch, 8]`]],
+	["a renamed output", { outputs: [typed("z", ["batch", 4])] }, [`${output} → z float32 [batch, 4]`]],
+	["another output", { outputs: [y, typed("z", [2])] }, ["output – → z float32 [2]"]],
+	["an output that is gone", { outputs: [] }, [`${output} → –`]],
 	[
 		"an output in place of one of another shape",
-		{ outputs: [onnxValue("z", [7, 7, 7])] },
-		["output y float32 [batch, 4] → –", "output – → z float32 [7, 7, 7]"],
+		{ outputs: [typed("z", [7, 7, 7])] },
+		[`${output} → –`, "output – → z float32 [7, 7, 7]"],
 	],
 ])("reports of %s: %j", (_, head, rows) => {
 	const text = (side: { name: string; dtype: string; shape: string } | null) =>

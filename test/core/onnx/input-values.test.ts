@@ -1,4 +1,3 @@
-// Which values an input takes is read from the nodes that consume it.
 import { expect, it } from "vitest";
 import { valuesOfInputs } from "../../../src/core/onnx/input-values.ts";
 import {

@@ -1,4 +1,3 @@
-// Recorded refusals of TensorRT, which the preflight has to foresee.
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
@@ -16,10 +15,7 @@ async function judge(name: string, context: PreflightContext): Promise<string> {
 	}
 }
 
-/**
- * The files of which real TensorRT's answers are recorded: 10.6 built the good ones; of the bad ones it refused some after
- * seconds, and reported success on others (the opset of the future, the tensor that no GPU holds).
- */
+/** TensorRT 10.6 built the good ones, and reported success on two of the bad ones (bad-future-opset, bad-too-big). */
 it.each<[string, string, string]>([
 	["bad-custom-op", "error operator-unknown", "error operator-unknown"],
 	["bad-unsupported-op", "nothing", "error operator-unsupported"],

@@ -1,61 +1,21 @@
-// The order in which nodes can run, of a well-made graph and of a hostile one.
 import { expect, it } from "vitest";
-import type { OnnxGraph, OnnxNode } from "../../../src/core/onnx/model.ts";
-import { nodesInRunOrder, producersOf, type Scope } from "../../../src/core/onnx/walk.ts";
-
-const node = (name: string, inputs: readonly string[]): OnnxNode => ({
-	name,
-	domain: "",
-	op: "Add",
-	inputs,
-	outputs: [name],
-	attributes: [],
-});
-
-const graph = (nodes: readonly OnnxNode[], subgraphs: OnnxGraph["subgraphs"] = []): OnnxGraph => ({
-	name: "",
-	inputs: [],
-	outputs: [],
-	nodes,
-	initializers: [],
-	valueInfo: [],
-	subgraphs,
-});
-
-function scope(nodes: readonly OnnxNode[], subgraphs: OnnxGraph["subgraphs"] = []): Scope {
-	return {
-		...graph(nodes, subgraphs),
-		where: "",
-		kind: "graph",
-		inputs: [],
-		outputs: [],
-		declared: [],
-		opsets: {},
-		outer: null,
-	};
-}
+import { nodesInRunOrder, producersOf, scopesOf } from "../../../src/core/onnx/walk.ts";
+import { graph, modelOf, nodes, value } from "../../support/onnx-writer.ts";
 
 it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of the file", () => {
-	const nodes = [
-		node("behind", ["round"]),
-		node("round", ["round", "first"]),
-		node("second", ["first"]),
-		node("first", ["x"]),
-	];
-	expect(nodesInRunOrder(scope(nodes)).map(({ name }) => name)).toEqual([
-		"first",
-		"second",
-		"behind",
-		"round",
-	]);
+	const file = `
+		[behind] b = Add(round); [round] round = Add(round, first); [second] s = Add(first); [first] first = Add(x)
+	`;
+	const names = nodesInRunOrder(scopesOf(modelOf({ nodes: file }))[0]).map(({ name }) => name);
+	expect(names).toEqual(["first", "second", "behind", "round"]);
 });
 
 it("producersOf handles bodies that read more outer names than a call can have arguments", () => {
 	const names = Array.from({ length: 300_000 }, (_, at) => `t${at}`);
-	const inner = graph([node("r", [...names, "a"])]);
-	const middle = graph([node("q", [])], [{ nodeIndex: 0, attribute: "body", graph: inner }]);
-	const found = producersOf(
-		scope([node("a", []), node("if", [])], [{ nodeIndex: 1, attribute: "then_branch", graph: middle }]),
-	);
-	expect(found).toEqual([[], [0]]);
+	const inner = graph({ inputs: [], nodes: "r = Add(a)", outputs: [value("r")] });
+	const middle = graph({ inputs: [], nodes: nodes("q = If<body=$0>()", inner), outputs: [value("q")] });
+	const outer = modelOf({ nodes: nodes("a = Add(); y = If<then_branch=$0>()", middle) });
+	const reader = outer.graph.subgraphs[0]?.graph.subgraphs[0]?.graph.nodes[0];
+	Object.assign(reader!, { inputs: [...names, "a"] });
+	expect(producersOf(scopesOf(outer)[0])).toEqual([[], [0]]);
 });

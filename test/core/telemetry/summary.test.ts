@@ -1,5 +1,4 @@
-// The GPU on both sides, side by side.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { PerfRun } from "../../../generated/result.ts";
 import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
 import { buildGpuWindow } from "../../support/build-result.ts";
@@ -50,33 +49,26 @@ it("workloadGpu keeps to the better source of utilisation", () => {
 	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual(use);
 });
 
-describe("clockNotes", () => {
-	const notes = (base: number, head: number, of: ReturnType<typeof latency>): string[] => {
-		const gpu = workloadGpu([run("base", base), run("head", head)], of.estimate);
-		return gpu === null ? [] : clockNotes(gpu, of);
-	};
+const notes = (base: number, head: number, of: ReturnType<typeof latency>): string[] => {
+	const gpu = workloadGpu([run("base", base), run("head", head)], of.estimate);
+	return gpu === null ? [] : clockNotes(gpu, of);
+};
 
-	it.each([
-		[1980, 1980, latency("regressed", 0.04), /^The GPU clock was the same for base and head: 1980 MHz\.$/],
-		[
-			1980,
-			1800,
-			latency("regressed", 0.1),
-			/at 1980 MHz for the base and at 1800 MHz for the head; .* only 0\.0 %/,
-		],
-		[
-			1980,
-			1960,
-			latency("regressed", 0.2),
-			/^Confirmed in GPU cycles \(\+18\.8 %\): the GPU ran at 1980 MHz/,
-		],
-		[
-			1980,
-			1960,
-			latency("unchanged", 0.01),
-			/^The GPU ran at .* counted in its cycles, the change is 0\.0 %\.$/,
-		],
-	])("clockNotes %i and %i MHz", (...[base, head, of, sentence]) => {
-		expect(notes(base, head, of)).toEqual([expect.stringMatching(sentence)]);
-	});
+it.each([
+	[1980, 1980, latency("regressed", 0.04), /^The GPU clock was the same for base and head: 1980 MHz\.$/],
+	[
+		1980,
+		1800,
+		latency("regressed", 0.1),
+		/at 1980 MHz for the base and at 1800 MHz for the head; .* only 0\.0 %/,
+	],
+	[1980, 1960, latency("regressed", 0.2), /^Confirmed in GPU cycles \(\+18\.8 %\): the GPU ran at 1980 MHz/],
+	[
+		1980,
+		1960,
+		latency("unchanged", 0.01),
+		/^The GPU ran at .* counted in its cycles, the change is 0\.0 %\.$/,
+	],
+])("clockNotes %i and %i MHz", (...[base, head, of, sentence]) => {
+	expect(notes(base, head, of)).toEqual([expect.stringMatching(sentence)]);
 });

@@ -1,4 +1,3 @@
-// Which runs may count: by conditions, blind to the side.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
@@ -31,8 +30,6 @@ const throttled = (reason: string): Change => ({ reasons: ["sw-power-cap", reaso
 
 it.each<[Change, reason: string | null]>([
 	[throttled("hw-slowdown"), "the GPU's clocks were limited by a hardware slowdown"],
-	[throttled("sw-thermal"), "the GPU's clocks were limited by a thermal slowdown by the driver"],
-	[throttled("hw-thermal"), "the GPU's clocks were limited by a thermal slowdown by the hardware"],
 	[throttled("hw-power-brake"), "the GPU's clocks were limited by the power brake of the machine"],
 	[{ foreign: ["python3", "ffmpeg"] }, "another process used the GPU: python3 (process 7) and 1 more"],
 	// The load is the cause of the power cap.

@@ -74,36 +74,15 @@ it("reasonNames names NVML's bits, and numbers those it does not know", () => {
 });
 
 it.each([
-	[
-		"each foreign process once, and no resident one",
-		[
-			["ours", 1],
-			["resident", 2],
-			["foreign", 3],
-		],
-		[3],
-	],
-	["none for one unknown process, which is ours", [["unknown", 8]], []],
-	[
-		"the older of two unknown processes",
-		[
-			["unknown", 8],
-			["unknown", 9],
-		],
-		[8],
-	],
-	[
-		"an unknown process beside ours",
-		[
-			["ours", 1],
-			["unknown", 9],
-		],
-		[9],
-	],
-] as const)("foreignProcessesOf returns %s", (_, listed, pids) => {
-	const readings = [1, 2].map((atMs) => ({
-		atMs,
-		processes: listed.map(([owner, pid]) => process(owner, pid)),
-	}));
+	["each foreign process once, and no resident one", "ours 1, resident 2, foreign 3", [3]],
+	["none for one unknown process, which is ours", "unknown 8", []],
+	["the older of two unknown processes", "unknown 8, unknown 9", [8]],
+	["an unknown process beside ours", "ours 1, unknown 9", [9]],
+])("foreignProcessesOf returns %s", (_, listed, pids) => {
+	const processes = listed.split(", ").map((each) => {
+		const [owner, pid] = each.split(" ");
+		return process(owner as GpuProcess["owner"], Number(pid));
+	});
+	const readings = [1, 2].map((atMs) => ({ atMs, processes }));
 	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual(pids);
 });

@@ -1,5 +1,4 @@
-// Recorded engines of TensorRT 10.6, compared by ONNX nodes.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { LayerTensor } from "../../../src/engine/core/layer.ts";
 import { engineModel, mappedShare } from "../../../src/engine/core/model.ts";
 import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
@@ -31,72 +30,70 @@ it("engineModel knows layers that only the profile has, and resolves the nodes o
 	expect(model.layers[0]?.nodes).toEqual(["a", "b", "c"]);
 });
 
-describe("diffEngines", () => {
-	it("diffEngines explains the slower head by block1 and stem, and adds up", () => {
-		const diff = diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
-			gpu: "NVIDIA H200",
-			enginesMs: { base: 0.0279, head: 0.02903 },
-		});
-		expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual([
-			"block1 + block1.relu",
-			"stem + stem.relu",
-		]);
-		expect(says(diff.rows[0])).toContain("weights changed: 4,608 → 18,432 values");
-		expect(says(diff.rows[1])).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
-		expect(diff.rows[0]?.head?.operations).toBe(4 * (diff.rows[0]?.base?.operations ?? 0));
-		const { account } = diff;
-		expect(account?.attributedMs).toBeGreaterThan(0.8 * 0.00113);
-		expect((account?.attributedMs ?? 0) + (account?.restMs ?? 0)).toBeCloseTo(0.00113, 9);
-		expect(diff.unchanged).toMatchObject({ groups: 7, of: 10 });
+it("diffEngines explains the slower head by block1 and stem, and adds up", () => {
+	const diff = diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
+		gpu: "NVIDIA H200",
+		enginesMs: { base: 0.0279, head: 0.02903 },
 	});
+	expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual([
+		"block1 + block1.relu",
+		"stem + stem.relu",
+	]);
+	expect(says(diff.rows[0])).toContain("weights changed: 4,608 → 18,432 values");
+	expect(says(diff.rows[1])).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
+	expect(diff.rows[0]?.head?.operations).toBe(4 * (diff.rows[0]?.base?.operations ?? 0));
+	const { account } = diff;
+	expect(account?.attributedMs).toBeGreaterThan(0.8 * 0.00113);
+	expect((account?.attributedMs ?? 0) + (account?.restMs ?? 0)).toBeCloseTo(0.00113, 9);
+	expect(diff.unchanged).toMatchObject({ groups: 7, of: 10 });
+});
 
-	it.each(["same-model", "wrong-head"])(
-		"diffEngines finds no difference in structure and claims nothing: %s",
-		(comparison) => {
-			const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
-			expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
-			expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
-		},
+it.each(["same-model", "wrong-head"])(
+	"diffEngines finds no difference in structure and claims nothing: %s",
+	(comparison) => {
+		const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
+		expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
+		expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
+	},
+);
+
+it("diffEngines sees no change if one engine leaves an axis open and the other states its size", () => {
+	const open = recordedEngine("classifier-fp16");
+	const sized = ({ dims, ...tensor }: LayerTensor) => ({
+		...tensor,
+		dims: dims.map((size) => (size === -1 ? 8 : size)),
+	});
+	const layers = open.info.layers.map(({ inputs, outputs, ...layer }) => ({
+		...{ ...layer, inputs: inputs.map(sized), outputs: outputs.map(sized) },
+	}));
+	expect(layers).not.toEqual(open.info.layers);
+	expect(diffOf(open, { ...open, info: { ...open.info, layers } })).toMatchObject({
+		isSameStructure: true,
+		rows: [],
+	});
+});
+
+it("diffEngines lists every precision change of fp16 against fp32", () => {
+	const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
+	const changed = diff.rows
+		.filter((row) => says(row).includes("fp32 → fp16"))
+		.flatMap(({ members }) => members);
+	expect(changed.sort().join()).toBe(
+		"block1 + block1.relu,block2 + block2.relu,gap,head,pool1,pool2,residual,softmax,stem + stem.relu",
 	);
+	expect(diff.rows[0]?.causes.map(({ kind }) => kind)).toEqual(["precision", "reformat"]);
+	expect(diff.base.precisions).toEqual({ fp32: 9 });
+	expect(diff.head.precisions).toEqual({ fp16: 10 });
+});
 
-	it("diffEngines sees no change if one engine leaves an axis open and the other states its size", () => {
-		const open = recordedEngine("classifier-fp16");
-		const sized = ({ dims, ...tensor }: LayerTensor) => ({
-			...tensor,
-			dims: dims.map((size) => (size === -1 ? 8 : size)),
-		});
-		const layers = open.info.layers.map(({ inputs, outputs, ...layer }) => ({
-			...{ ...layer, inputs: inputs.map(sized), outputs: outputs.map(sized) },
-		}));
-		expect(layers).not.toEqual(open.info.layers);
-		expect(diffOf(open, { ...open, info: { ...open.info, layers } })).toMatchObject({
-			isSameStructure: true,
-			rows: [],
-		});
-	});
-
-	it("diffEngines lists every precision change of fp16 against fp32", () => {
-		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
-		const changed = diff.rows
-			.filter((row) => says(row).includes("fp32 → fp16"))
-			.flatMap(({ members }) => members);
-		expect(changed.sort().join()).toBe(
-			"block1 + block1.relu,block2 + block2.relu,gap,head,pool1,pool2,residual,softmax,stem + stem.relu",
-		);
-		expect(diff.rows[0]?.causes.map(({ kind }) => kind)).toEqual(["precision", "reformat"]);
-		expect(diff.base.precisions).toEqual({ fp32: 9 });
-		expect(diff.head.precisions).toEqual({ fp16: 10 });
-	});
-
-	it("diffEngines names fusions that were lost and gained, and folds what repeats", () => {
-		const lost = diffOf(recordedEngine("encoder-fp16"), recordedEngine("encoder-fp32"));
-		const attention = lost.rows.find(({ label }) => label.includes("softmax"));
-		expect(says(attention)).toContain("no longer fused: 1 kernel → 3");
-		expect(attention).toMatchObject({ of: 2, base: { kernels: 2 }, head: { kernels: 6 } });
-		expect(attention?.members).toHaveLength(2);
-		expect(lost.warnings[0]).toMatch(/^4 fusions skipped only in the head: `layer0/);
-		const gained = diffOf(recordedEngine("encoder-fp32"), recordedEngine("encoder-fp16"));
-		expect(gained.rows.some((row) => says(row).includes("fused: 3 kernels → 1"))).toBe(true);
-		expect(gained.warnings).toEqual([]);
-	});
+it("diffEngines names fusions that were lost and gained, and folds what repeats", () => {
+	const lost = diffOf(recordedEngine("encoder-fp16"), recordedEngine("encoder-fp32"));
+	const attention = lost.rows.find(({ label }) => label.includes("softmax"));
+	expect(says(attention)).toContain("no longer fused: 1 kernel → 3");
+	expect(attention).toMatchObject({ of: 2, base: { kernels: 2 }, head: { kernels: 6 } });
+	expect(attention?.members).toHaveLength(2);
+	expect(lost.warnings[0]).toMatch(/^4 fusions skipped only in the head: `layer0/);
+	const gained = diffOf(recordedEngine("encoder-fp32"), recordedEngine("encoder-fp16"));
+	expect(gained.rows.some((row) => says(row).includes("fused: 3 kernels → 1"))).toBe(true);
+	expect(gained.warnings).toEqual([]);
 });

@@ -1,4 +1,3 @@
-// Sums of noise.
 import { expect, it } from "vitest";
 import { halfWidthOfSum, judgeDeltas } from "../../../src/engine/core/noise.ts";
 

@@ -1,4 +1,3 @@
-// Engines of two exports that number their nodes anew, with and without quantised residuals.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-text.ts";

@@ -1,4 +1,3 @@
-// Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
 import { expect, it } from "vitest";
 import type { VerdictKind } from "../../../generated/result.ts";
 import { explain } from "../../../src/engine/stages/explain.ts";

@@ -1,4 +1,3 @@
-// The reader of ONNX files on bytes that are none.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// The reader of ONNX files against the onnx package.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxInitializer, OnnxValue } from "../../../src/core/onnx/model.ts";

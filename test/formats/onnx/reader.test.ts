@@ -1,4 +1,3 @@
-// The reader of ONNX files on models of every kind.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
@@ -182,13 +181,6 @@ it("reads negative sizes and nameless symbols as unknown dimensions, both spelli
 	});
 	expect(whole.inputs[0]?.dims).toEqual([null, null, 0, "n"]);
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
-});
-
-it("reads subgraphs with the node that holds them", () => {
-	const branch = graph({ name: "then", inputs: [] });
-	const choice = nodes("y = Relu(x); [gate] y = If<then_branch=$0>(x)", branch);
-	const inner = { nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } };
-	expect(modelOf({ nodes: choice }).graph.subgraphs).toMatchObject([inner]);
 });
 
 /** A source of a size that no memory has: bytes of a weight that must never be read. */

@@ -1,4 +1,3 @@
-// Rewriting a graph changes its nodes and nothing else.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";

@@ -1,4 +1,3 @@
-// Table of engines and TensorRT versions to the arguments that trtexec gets.
 import { describe, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
@@ -78,7 +77,6 @@ it("buildArgs spells a build with all that every build has", () => {
 
 const builds: [version: string, engine: string, added: string, setting?: Setting][] = [
 	["8.6.1", `precision: fp32, ${dims}`, "--noTF32"],
-	["11.2.1", `precision: fp32, ${dims}`, "--noTF32"],
 	["8.6.1", fp16, "--fp16"],
 	["11.0.0", fp16, "", { dtype: "float16" }],
 	["10.15.1", `precision: bf16, ${dims}`, "--bf16"],
@@ -93,7 +91,6 @@ const builds: [version: string, engine: string, added: string, setting?: Setting
 		`${int8}, dla: { core: 1, gpu-fallback: true }`,
 		"--int8 --fp16 --allowGPUFallback --useDLACore=1",
 	],
-	["8.6.1", `${fp16}, dla: { core: 0 }`, "--fp16 --useDLACore=0"],
 	["10.15.1", `${int8}, calibration: net.cache`, "--int8 --fp16 --calib=/arm/net.cache"],
 	["9.3.0", profiles, `--fp16 --profile=0 ${sizes(3, 3, 3)} --profile=1 ${sizes(2, 8, 32)}`],
 ];

@@ -1,4 +1,3 @@
-// Versions as trtexec, packages and people write them.
 import { expect, it } from "vitest";
 import {
 	parseBannerCommand,

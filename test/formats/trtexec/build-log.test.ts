@@ -1,4 +1,3 @@
-// Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
 import {
 	classifyWarning,

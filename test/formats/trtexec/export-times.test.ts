@@ -1,4 +1,3 @@
-// The streaming parser of times against JSON.parse, whole, cut, and spoilt.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";

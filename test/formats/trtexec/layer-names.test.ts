@@ -1,4 +1,3 @@
-// The ONNX nodes that a layer's name states.
 import { expect, it } from "vitest";
 import { readLayerName } from "../../../src/formats/trtexec/layer-names.ts";
 

@@ -1,4 +1,3 @@
-// Names and sizes of raw dumps.
 import { expect, it } from "vitest";
 import {
 	clashingDumpNames,

@@ -1,15 +1,8 @@
-// A diagnosis as people and programs see it.
-import { readFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { renderDiagnosis } from "../../../src/formats/trtexec/render.ts";
+import { expectSchema } from "../../support/expect-schema.ts";
 import { recordedEvidence, recordedRuns } from "./recorded.ts";
-
-const schema = JSON.parse(
-	readFileSync(new URL("../../../golden-schema/diagnose.schema.json", import.meta.url), "utf8"),
-);
-const validate = new Ajv2020({ strict: true, allErrors: true }).compile(schema);
 
 it("renderDiagnosis reports when the machine is at fault, and what else is wrong", () => {
 	const text = renderDiagnosis(diagnose(recordedEvidence("11.2/fail-save-no-folder")));
@@ -30,8 +23,6 @@ it("renderDiagnosis lets no control character of a log or a command line through
 });
 
 it("diagnose keeps to its schema for every recorded run", () => {
-	for (const name of recordedRuns) {
-		const json: unknown = JSON.parse(JSON.stringify(diagnose(recordedEvidence(name))));
-		expect(validate(json), `${name} ${JSON.stringify(validate.errors)}`).toBe(true);
-	}
+	for (const name of recordedRuns)
+		expectSchema(JSON.parse(JSON.stringify(diagnose(recordedEvidence(name)))), "diagnose");
 });

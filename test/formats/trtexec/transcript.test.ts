@@ -1,4 +1,3 @@
-// Lines of logs and transcripts, hostile ones included; a large log in little memory.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";

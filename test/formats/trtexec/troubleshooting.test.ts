@@ -1,4 +1,3 @@
-// Holds the troubleshooting page to the catalogue.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { diagnosisCodes } from "../../../src/formats/trtexec/failures/catalogue.ts";
@@ -13,6 +12,7 @@ it("docs/troubleshooting/trtexec.md has one heading for each code and no other",
 
 it("docs/troubleshooting/trtexec.md says something of use under each heading", () => {
 	for (const [, code, text = ""] of sections) {
+		expect(code).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
 		expect(text.trim().length, code).toBeGreaterThan(40);
 		expect(text.trim().split("\n").length, code).toBeLessThanOrEqual(6);
 	}

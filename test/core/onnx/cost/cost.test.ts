@@ -1,5 +1,3 @@
-// What a graph costs: lower bounds where a file alone does not tell everything, attention, and what differs between two graphs.
-
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { changedNodes } from "../../../../src/core/onnx/cost/compare.ts";

@@ -6,19 +6,12 @@ import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 
-interface Case {
+type Figure = "published" | "torch" | "ones" | "executed" | "parameters" | "weightBytes" | "peak";
+
+interface Case extends Partial<Record<Figure, number> & Record<"tool" | "biases", Record<string, number>>> {
 	name: string;
 	model: string;
 	shapes: Record<string, number[]>;
-	published?: number;
-	torch?: number;
-	tool?: Record<string, number>;
-	biases?: Record<string, number>;
-	ones?: number;
-	executed?: number;
-	parameters?: number;
-	weightBytes?: number;
-	peak?: number;
 }
 
 const cases: Case[] = JSON.parse(readFileSync("test/oracles/graph-cost.json", "utf8"));

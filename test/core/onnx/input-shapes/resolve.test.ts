@@ -1,4 +1,3 @@
-// Shapes of inputs from the config and the ONNX file.
 import { expect, it } from "vitest";
 import { overConfig, type ShapeSource } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { labelAxes, openAxes } from "../../../../src/core/onnx/input-shapes/open-axes.ts";

@@ -1,4 +1,3 @@
-// Which sizes are tried for open axes, in which order, and what messages add.
 import { expect, it } from "vitest";
 import { bindShapes, fillShapes } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { searchSizes } from "../../../../src/core/onnx/input-shapes/search.ts";

@@ -1,4 +1,3 @@
-// Findings on operators that TensorRT would not import, by its version.
 import { expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
@@ -34,14 +33,11 @@ const operator = (op: string): ModelInit => ({
 
 it.each([
 	["Det", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
-	["Det", "10.6", 'TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.'],
-	["Det", "11.2", 'TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.'],
 	[
 		"STFT",
 		"10.6",
 		'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.',
 	],
-	["Mish", "8.6", 'TensorRT 8.6 does not import Mish "n".'],
 	["ai.onnx.ml.TreeEnsemble", "11.1", 'TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".'],
 	[
 		"BatchedNMS_TRT",
@@ -71,7 +67,6 @@ it("an operator of a plugin that will be loaded gives no finding", () => {
 
 it.each([
 	["QLinearConv", "QDQ format"],
-	["DynamicQuantizeLinear", "QDQ format"],
 	["STFT", "TensorRT 10.14 or newer"],
 	["Det", "plugin of that name"],
 ])("an operator %s comes with advice", (op, advice) => {
@@ -79,9 +74,12 @@ it.each([
 });
 
 it("an operator is reported once, with the number of its nodes", () => {
-	const nodes = "a = Det(x); b = Det(a); y = Det(b)";
-	expect(said({ nodes })).toEqual([
+	expect(said({ nodes: "a = Det(x); b = Det(a); y = Det(b)" })).toEqual([
 		'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',
+	]);
+	const pool = "MaxPool<dilations=[2, 1]>(x)";
+	expect(said({ nodes: `[a] a = ${pool}; y = ${pool}` })).toEqual([
+		expect.stringContaining('MaxPool "a" (2 nodes) has dilations [2, 1]'),
 	]);
 });
 
@@ -89,15 +87,25 @@ const branch = (dims: readonly number[]): Bytes =>
 	graph({ inputs: [], nodes: "r = Identity(x)", outputs: [value("r", dims)] });
 const int32 = tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) });
 
-it.each<[nodes: string, expected: string | null, init?: ModelInit]>([
-	["int32 bias", "dequantises int32", { nodes: "y = DequantizeLinear(b, s)", initializers: [int32] }],
-	["no axes, open sizes", "has no axes", { inputs: [value("x", ["batch", 1])], nodes: "y = Squeeze(x)" }],
+it.each<[nodes: string, expected: string | null, init?: ModelInit, advice?: string]>([
+	[
+		"int32 bias",
+		"dequantises int32",
+		{ nodes: "y = DequantizeLinear(b, s)", initializers: [int32] },
+		"Keep biases",
+	],
+	[
+		"no axes, open sizes",
+		"has no axes",
+		{ inputs: [value("x", ["batch", 1])], nodes: "y = Squeeze(x)" },
+		"Export again with the axes stated.",
+	],
 	[
 		"no axes, sizes that were not computed of fixed ones",
 		null,
 		{ inputs: [value("x", [2, 1])], nodes: "t = NonZero(x); y = Squeeze(t)" },
 	],
-	["y, i = MaxPool(x)", "has 2 outputs"],
+	["y, i = MaxPool(x)", "has 2 outputs", undefined, "Export it without that"],
 	["y = LSTM<layout=1>(x)", "has layout 1"],
 	['y = ScatterND<reduction="add">(x)', 'has reduction "add"'],
 	["a = Neg(x); y = ReduceSum(x, a)", "computes its axes"],
@@ -109,20 +117,12 @@ it.each<[nodes: string, expected: string | null, init?: ModelInit]>([
 		{ nodes: nodes("y = If<then_branch=$0, else_branch=$1>(x)", branch([1, 4]), branch([4])) },
 	],
 	['y = GRU<direction="bidirectional">(x)', null],
-])("a condition on %s: %s", (...[nodes, expected, init = { nodes }]) => {
+])("a condition on %s: %s", (...[nodes, expected, init = { nodes }, advice = ""]) => {
 	const found = findings(init).filter((each) => each.code === "operator-restricted");
 	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
+	expect(found.map(({ fix }) => fix).join()).toContain(advice);
 	expect(found.length).toBe(expected === null ? 0 : 1);
 	expect(found.every((each) => each.severity === "warning")).toBe(true);
-});
-
-it.each([
-	["y = DequantizeLinear(b, s)", "Keep biases"],
-	["y = Squeeze(x)", "Export again with the axes stated."],
-	["y = Squeeze(x, x)", "Export it without that"],
-])("the advice suits %s", (nodes, advice) => {
-	const found = findings({ inputs: [value("x", ["batch", 1])], nodes, initializers: [int32] });
-	expect(found.find((each) => each.code === "operator-restricted")?.fix).toContain(advice);
 });
 
 it("a condition that only a function's caller can meet is not judged", () => {
@@ -184,7 +184,6 @@ it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
 });
 
 it.each<[number, string, string[]]>([
-	[20, "10.6", []],
 	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],
@@ -219,13 +218,6 @@ it("preflight names from the file stand in every message with their harm taken",
 	for (const each of all) expect(each).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-it("a condition that several nodes of one operator violate is reported once", () => {
-	const nodes = ["a", "b", "y"].map((name) => `[${name}] ${name} = MaxPool<dilations=[2, 1]>(x)`).join(";");
-	expect(said({ nodes })).toEqual([
-		'warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT does not support dilated pooling.',
-	]);
-});
-
 it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 	["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
 	["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
@@ -243,8 +235,8 @@ it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 
 it("a number format that the GPU does not have is reported with both sides and what to do", () => {
 	const [finding] = findings({}, { precision: "fp8", computeCapability: "8.6" });
-	expect(finding?.message).toBe(
-		"The engine is configured as fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
+	expect(finding?.message).toMatch(
+		/configured as fp8, .* 8\.6\) has no FP8: TensorRT builds it from 8\.9 on/,
 	);
 	expect(finding?.fix).toContain("Ada and Hopper");
 });
@@ -259,7 +251,6 @@ it.each<[string, Partial<PreflightContext>, string[]]>([
 	["do not fit", { gpuMemoryBytes: 4e9 }, ["error"]],
 	["fit in half precision", { gpuMemoryBytes: 4e9, precision: "fp16" }, []],
 	["do not fit in int8", { gpuMemoryBytes: 1e9, precision: "int8" }, ["error"]],
-	["fit", { gpuMemoryBytes: 8e9 }, []],
 	["are streamed", { gpuMemoryBytes: 1e9, streamsWeights: true }, []],
 	["are ONNX Runtime's affair", { gpuMemoryBytes: 1e9, backend: "onnxruntime" }, []],
 ])("types of weights: %s", (_, context, expected) => {

@@ -1,46 +1,33 @@
-// Layers of each side as a result keeps them: from the recorded files, bounded.
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { kernelOfInterest } from "../../../../src/engine/core/explain/kernels.ts";
 import { diffOfLayers, joinLayers, withProfile } from "../../../../src/engine/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../../support/build-layers.ts";
 import { buildWorkload } from "../../../support/build-result.ts";
+import { profiledArm } from "../../../support/recorded-engines.ts";
 
-function recorded() {
-	const { steps } = JSON.parse(
-		gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"),
-	);
-	const step = steps.find(
-		(one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === "base",
-	);
-	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]).layers;
-}
+const profiled = profiledArm("slower-head", "base");
+const base = parseTimedLayers(profiled["profile.json"], profiled["layers.json"]).layers;
 
-describe("the layers of a recorded engine", () => {
-	const base = recorded();
-
-	it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
-		expect(base).toMatchObject({ iterations: 1898, count: 15 });
-		expect(base.totalMs).toBeCloseTo(0.05672, 4);
-		expect(base.layers[1]).toMatchObject({
-			name: "stem + stem.relu",
-			type: "CaskConvolution",
-			precision: "fp16",
-		});
-		expect(base.layers[1]?.meanMs).toBeCloseTo(0.0059671, 7);
-		expect(base.layers[1]?.tactic).toMatch(/^sm\d+_/);
-		expect(base.layers.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
-		expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
+it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
+	expect(base).toMatchObject({ iterations: 1898, count: 15 });
+	expect(base.totalMs).toBeCloseTo(0.05672, 4);
+	expect(base.layers[1]).toMatchObject({
+		name: "stem + stem.relu",
+		type: "CaskConvolution",
+		precision: "fp16",
 	});
+	expect(base.layers[1]?.meanMs).toBeCloseTo(0.0059671, 7);
+	expect(base.layers[1]?.tactic).toMatch(/^sm\d+_/);
+	expect(base.layers.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+	expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
+});
 
-	it("the layers of a recorded engine have only times if the details cannot be read", () => {
-		const times =
-			'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
-		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
-		expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
-	});
+it("the layers of a recorded engine have only times if the details cannot be read", () => {
+	const times =
+		'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
+	expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
+	expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
 });
 
 it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {

@@ -1,4 +1,3 @@
-// Causes outside the layers, each from recorded figures, and none where they are unknown.
 import { expect, it } from "vitest";
 import type { GpuSummary, PerfRun } from "../../../../generated/result.ts";
 import { type MachineFacts, machineCauses } from "../../../../src/engine/core/explain/machine.ts";
@@ -20,7 +19,7 @@ it.each<[string, Partial<MachineFacts>, string, RegExp]>([
 	[
 		"launch-bound",
 		{ runs: [run("base", 0.61), run("head", 0.94)] },
-		"launch-bound, which the base is not: the CPU launches kernels no faster than the GPU runs them",
+		"launch-bound, which the base is not: the CPU",
 		/head: launching takes 94 % of the GPU's time.*cuda-graph: true/,
 	],
 	[
@@ -32,7 +31,7 @@ it.each<[string, Partial<MachineFacts>, string, RegExp]>([
 	[
 		"clocks",
 		{ gpu: gpu({ smClockMhz: 1755, throttleReasons: ["hw-thermal"] }, 0.001), latency: { estimate: 0.13 } },
-		"the GPU ran at 1980 MHz for the base and 1755 MHz for the head",
+		"1980 MHz for the base and 1755 MHz for the head",
 		/in the GPU's cycles the change is \+0\.1 %.*limited in the head by hw-thermal/,
 	],
 	[

@@ -1,5 +1,3 @@
-// Nsight Systems' table of kernels, as recorded and as other versions write it.
-
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
