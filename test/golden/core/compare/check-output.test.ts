@@ -370,28 +370,16 @@ it("attachErrorMaps keeps to the number that is left", () => {
 	expect(attach(caseInput(expected, { a: wrong, b: wrong, c: wrong }), 2).drawn).toBe(2);
 });
 
-it.each<[number[], ReturnType<typeof planeOf>]>([
-	[
-		[2, 3, 32, 40],
-		[2, 3],
-	],
-	[
-		[1, 32, 40, 3],
-		[1, 2],
-	],
-	[
-		[8, 64, 768],
-		[1, 2],
-	],
-	[
-		[32, 1000],
-		[0, 1],
-	],
-	[[1, 1000], null],
-	[[1000], null],
-	[[], null],
-	[[1, 3, 4, 4], null],
-])("planeOf %j is %j", (of, plane) => expect(planeOf(of)).toEqual(plane));
+it.each<{ of: number[]; plane: ReturnType<typeof planeOf> }>([
+	{ of: [2, 3, 32, 40], plane: [2, 3] },
+	{ of: [1, 32, 40, 3], plane: [1, 2] },
+	{ of: [8, 64, 768], plane: [1, 2] },
+	{ of: [32, 1000], plane: [0, 1] },
+	{ of: [1, 1000], plane: null },
+	{ of: [1000], plane: null },
+	{ of: [], plane: null },
+	{ of: [1, 3, 4, 4], plane: null },
+])("planeOf $of is $plane", ({ of, plane }) => expect(planeOf(of)).toEqual(plane));
 
 it("errorMap puts the largest difference of all channels into its cell, of 254 steps", () => {
 	const map = errorMap(sidesOf([1, 2, 8, 8], { [64 + 8 * 3 + 5]: 2, [8 * 3 + 5]: -1, 7: 1 }), [2, 3]);

@@ -26,7 +26,6 @@ import {
 	keepsLimit,
 	type MetricOptions,
 	maxAbs,
-	psnr,
 	relativeL2,
 	within,
 } from "../../../../src/golden/core/metrics/element-errors.ts";
@@ -82,8 +81,7 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 				float64(c.map((x) => x * 2 ** exponent)),
 			);
 			const plain = makePair(float64(g), float64(c));
-			const wanted = relativeL2(plain).value;
-			expectNear(relativeL2(scaled).value, wanted);
+			expectNear(relativeL2(scaled).value, relativeL2(plain).value);
 			expect(cosine(scaled).value).toBeCloseTo(cosine(plain).value, 12);
 		}),
 	);
@@ -191,25 +189,8 @@ it("KL divergence reads rows longer than a chunk", () => {
 	expect(topKAgreement(pair, options).value).toBe(1);
 });
 
-const side = 12;
-const image = fc.array(value, { minLength: side * side, maxLength: side * side });
-const shape = [side, side];
 const ids = (values: readonly number[]) => int64(values.map(BigInt));
 const optionsOf = (more: Partial<MetricOptions>): MetricOptions => ({ ...defaultMetricOptions, ...more });
-
-it("PSNR falls with the noise", () => {
-	fc.assert(
-		fc.property(image, image, fc.double({ min: 1, max: 9, noNaN: true }), (golden, noise, more) => {
-			const at = (size: number): Pair => {
-				const got = golden.map((x, i) => x + size * (noise[i] ?? 0));
-				return makePair(float64(golden, shape), float64(got, shape));
-			};
-			const options = optionsOf({ dataRange: 2048 });
-			expect(psnr(at(1), options).value).toBeGreaterThanOrEqual(psnr(at(more), options).value - 1e-9);
-		}),
-		{ numRuns: 40 },
-	);
-});
 
 it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
 	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
@@ -352,24 +333,15 @@ describe.each(kinds)("%s", (kind) => {
 	const { perfect } = laws[kind];
 	const worse = (value: number): number => (metrics[kind].bound === "at-most" ? value : -value);
 
-	it("every metric is perfect between an output and itself", () => {
-		fc.assert(
-			fc.property(seeds, (seed) => {
-				const { golden } = pairAt(seed, 0);
-				if (Number.isFinite(perfect)) expect(measure(kind, golden, golden)).toBeCloseTo(perfect, 12);
-				else expect(measure(kind, golden, golden)).toBe(perfect);
-			}),
-			{ numRuns: 10 },
-		);
-	});
-
-	it("every metric never gets better while noise grows by tens, and is worse in the end", () => {
+	it("every metric is perfect between an output and itself, never gets better while noise grows by tens, and is worse in the end", () => {
 		fc.assert(
 			fc.property(seeds, (seed) => {
 				const values = [0, 0.001, 0.03, 1].map((size) => {
 					const { golden, got } = pairAt(seed, size);
 					return worse(measure(kind, golden, got));
 				});
+				if (Number.isFinite(perfect)) expect(values[0]).toBeCloseTo(worse(perfect), 12);
+				else expect(values[0]).toBe(worse(perfect));
 				for (const [index, value] of values.entries())
 					expect(value).toBeGreaterThanOrEqual((values[index - 1] ?? value) - 1e-12);
 				expect(values.at(-1)).toBeGreaterThan(values[0] ?? Number.NaN);
