@@ -135,7 +135,7 @@ function tensor(
 	return { name, kind: "tensor", dtype, dims };
 }
 
-function modelOf(inputs: OnnxValue[], outputs: OnnxValue[]): OnnxModel {
+function modelOf(inputs: OnnxValue[] = [x], outputs: OnnxValue[] = [outputY]): OnnxModel {
 	return { graph: { inputs, outputs, initializers: [] } } as unknown as OnnxModel;
 }
 
@@ -149,7 +149,7 @@ const x = tensor("x", ["batch", 3]);
 const outputY = tensor("y", ["batch", 2]);
 
 it.each([
-	["the golden's own model", modelOf([x], [outputY])],
+	["the golden's own model", modelOf()],
 	[
 		"a model that says nothing of shapes and types",
 		modelOf([tensor("x", null, "undefined")], [tensor("y", null, "undefined")]),
@@ -163,7 +163,7 @@ it.each([
 it.each([
 	[
 		"an input of another name",
-		modelOf([tensor("image", [1, 3])], [outputY]),
+		modelOf([tensor("image", [1, 3])]),
 		'has input "x"; the model\'s inputs are "image"',
 	],
 	[
@@ -171,25 +171,17 @@ it.each([
 		modelOf([x], [tensor("probs", [1, 2])]),
 		'has output "y"; the model\'s outputs are "probs"',
 	],
-	["one more input", modelOf([x, tensor("mask", [1])], [outputY]), 'needs input "mask"'],
+	["one more input", modelOf([x, tensor("mask", [1])]), 'needs input "mask"'],
 	[
 		"another dtype",
 		modelOf([x], [tensor("y", ["batch", 2], "float16")]),
 		"is float32; the model's is float16",
 	],
-	[
-		"a dtype that no tensor of ours has",
-		modelOf([tensor("x", [1, 3], "string")], [outputY]),
-		"the model's is string",
-	],
-	[
-		"another rank of an input",
-		modelOf([tensor("x", [3])], [outputY]),
-		"has shape [1, 3]; the model's is [3]",
-	],
+	["a dtype that no tensor of ours has", modelOf([tensor("x", [1, 3], "string")]), "the model's is string"],
+	["another rank of an input", modelOf([tensor("x", [3])]), "has shape [1, 3]; the model's is [3]"],
 	[
 		"another fixed size of an input",
-		modelOf([tensor("x", ["batch", 4])], [outputY]),
+		modelOf([tensor("x", ["batch", 4])]),
 		"has shape [1, 3]; the model's is [batch, 4]",
 	],
 	["a sequence", modelOf([x], [{ ...outputY, kind: "sequence" }]), "is a sequence"],

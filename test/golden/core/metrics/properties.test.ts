@@ -360,55 +360,51 @@ const boxKinds: Readonly<Record<BoxComparatorKind, { atMost: boolean; perfect: n
 	map: { atMost: false, perfect: 1 },
 };
 
-describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean; perfect: number }][])(
-	"%s",
-	(kind, { atMost, perfect }) => {
-		const count = 30;
-		/** Boxes far apart, all surely above the threshold; what noise does to a pair, it does to no other. */
-		function boxesAt(seed: number, size: number) {
-			const errors = noise(seed, count * 5);
-			const at = (index: number): number => size * (errors[index] ?? 0);
-			const corners = Array.from({ length: count }, (_, box) => {
-				const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
-				return [x, y, x + 100, y + 100].map((corner, side) => corner + 40 * at(box * 5 + side));
-			});
-			const scores = Array.from({ length: count }, (_, box) =>
-				Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
-			);
-			return new Map([
-				["boxes", float32(corners.flat(), [1, count, 4])],
-				["scores", float32(scores, [1, count])],
-			]);
-		}
-		const spec: Detections = {
-			name: "d",
-			boxes: "boxes",
-			scores: "scores",
-			format: "xyxy",
-			comparators: [{ kind }],
-		};
-		const measureBoxes = (
-			golden: Map<string, ReturnType<typeof float32>>,
-			got: Map<string, ReturnType<typeof float32>>,
-		): number => Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
-
-		it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
-			fc.assert(
-				fc.property(seeds, (seed) => {
-					const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));
-					expect(values[0]).toBeCloseTo(perfect, 12);
-					// If pairs no longer overlap enough, only that they are missing is measured.
-					const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
-					const badness = paired.map((value) => (atMost ? value : -value));
-					for (const [index, value] of badness.entries())
-						expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
-					expect(badness.at(-1)).toBeGreaterThan(badness[0] ?? Number.NaN);
-				}),
-				{ numRuns: 10 },
-			);
+describe.each(Object.keys(boxKinds) as BoxComparatorKind[])("%s", (kind) => {
+	const { atMost, perfect } = boxKinds[kind];
+	const count = 30;
+	/** Boxes far apart, all surely above the threshold; what noise does to a pair, it does to no other. */
+	function boxesAt(seed: number, size: number) {
+		const errors = noise(seed, count * 5);
+		const at = (index: number): number => size * (errors[index] ?? 0);
+		const corners = Array.from({ length: count }, (_, box) => {
+			const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
+			return [x, y, x + 100, y + 100].map((corner, side) => corner + 40 * at(box * 5 + side));
 		});
-	},
-);
+		const scores = Array.from({ length: count }, (_, box) =>
+			Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
+		);
+		return new Map([
+			["boxes", float32(corners.flat(), [1, count, 4])],
+			["scores", float32(scores, [1, count])],
+		]);
+	}
+	const spec: Detections = {
+		name: "d",
+		boxes: "boxes",
+		scores: "scores",
+		format: "xyxy",
+		comparators: [{ kind }],
+	};
+	const measureBoxes = (golden: Map<string, Tensor>, got: Map<string, Tensor>): number =>
+		Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
+
+	it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
+		fc.assert(
+			fc.property(seeds, (seed) => {
+				const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));
+				expect(values[0]).toBeCloseTo(perfect, 12);
+				// If pairs no longer overlap enough, only that they are missing is measured.
+				const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
+				const badness = paired.map((value) => (atMost ? value : -value));
+				for (const [index, value] of badness.entries())
+					expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
+				expect(badness.at(-1)).toBeGreaterThan(badness[0] ?? Number.NaN);
+			}),
+			{ numRuns: 10 },
+		);
+	});
+});
 
 const asked: Readonly<Record<MetricKind, Partial<ComparatorSpec>>> = {
 	"relative-l2": {},
@@ -522,14 +518,12 @@ it.each(["int64", "uint64"] as const)(
 	},
 );
 
-const masked = float64(new Array<number>(64).fill(Number.NEGATIVE_INFINITY), [8, 8]);
+const allMasked = new Array<number>(64).fill(Number.NEGATIVE_INFINITY);
+const masked = float64(allMasked, [8, 8]);
 
 it("an output that is infinite throughout matches by every comparator if the engine's is the same, and not if one element differs", () => {
 	const labels = new Array<number>(8).fill(0);
 	expect(judge(masked, masked, { kinds, labels }).state).toBe("match");
-	const other = float64(
-		[Number.POSITIVE_INFINITY, ...new Array<number>(63).fill(Number.NEGATIVE_INFINITY)],
-		[8, 8],
-	);
+	const other = float64(allMasked.with(0, Number.POSITIVE_INFINITY), [8, 8]);
 	expect(judge(masked, other, { kinds, labels }).state).toBe("mismatch");
 });
