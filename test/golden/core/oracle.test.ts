@@ -28,6 +28,11 @@ import tasks from "../../oracles/golden-tasks.json" with { type: "json" };
 import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;
+const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
+	makePair(
+		fromBase64(entry.dtype, entry.shape, entry.expected),
+		fromBase64(entry.dtype, entry.shape, entry.got),
+	);
 
 function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
 	const target = toNumber(wanted);
@@ -36,10 +41,7 @@ function expectNear(value: number, wanted: number | string, tolerance = 1e-12): 
 }
 
 it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) => {
-	const pair = makePair(
-		fromBase64(entry.dtype, entry.shape, entry.expected),
-		fromBase64(entry.dtype, entry.shape, entry.got),
-	);
+	const pair = pairOf(entry);
 	expectNear(relativeL2(pair).value, entry.relativeL2);
 	const largest = maxAbs(pair);
 	expectNear(largest.value, entry.maxAbs);
@@ -75,10 +77,7 @@ it("metrics agree with numpy over several chunks with an odd rest", () => {
 it.each(oracle.kl.map((entry, index) => ({ ...entry, index })))(
 	"KL divergence agrees with mpmath and scipy: $input, axis $axis, #$index",
 	(entry) => {
-		const pair = makePair(
-			fromBase64("float64", entry.shape, entry.expected),
-			fromBase64("float64", entry.shape, entry.got),
-		);
+		const pair = pairOf({ dtype: "float64", ...entry });
 		const input = entry.input === "logits" ? "logits" : "probabilities";
 		expectNear(klDivergence(pair, { ...options, axis: entry.axis, input }).value, entry.kl);
 	},
@@ -103,12 +102,6 @@ it.each(["float16", "bfloat16"] as const)(
 		);
 	},
 );
-
-const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
-	makePair(
-		fromBase64(entry.dtype, entry.shape, entry.expected),
-		fromBase64(entry.dtype, entry.shape, entry.got),
-	);
 
 function expectClose(value: number, wanted: number, tolerance = 1e-10): void {
 	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));

@@ -1,5 +1,5 @@
 // The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
 import {
 	type BisectGraph,
@@ -95,71 +95,69 @@ function find(model: OnnxModel, wrong: number) {
 	return begun === null ? null : { graph, ...run(graph, begun, truth) };
 }
 
-describe("the search for the first tensor that deviates", () => {
-	it("finds the wrong node of every random graph in which it reaches the output", () => {
-		const random = randomOf(7);
-		let found = 0;
-		for (let turn = 0; turn < 150; turn += 1) {
-			const model = randomModel(10 + Math.floor(random() * 150), random);
-			const wrong = Math.floor(random() * model.graph.nodes.length);
-			const end = find(model, wrong);
-			if (end === null) continue;
-			found += 1;
-			expect(end.search.bad, `turn ${turn}`).toBe(`t${wrong}`);
-			expect(suspectNodes(end.graph, end.search)).toEqual([wrong]);
-		}
-		expect(found).toBeGreaterThan(50);
-	});
+it("the search finds the wrong node of every random graph in which it reaches the output", () => {
+	const random = randomOf(7);
+	let found = 0;
+	for (let turn = 0; turn < 150; turn += 1) {
+		const model = randomModel(10 + Math.floor(random() * 150), random);
+		const wrong = Math.floor(random() * model.graph.nodes.length);
+		const end = find(model, wrong);
+		if (end === null) continue;
+		found += 1;
+		expect(end.search.bad, `turn ${turn}`).toBe(`t${wrong}`);
+		expect(suspectNodes(end.graph, end.search)).toEqual([wrong]);
+	}
+	expect(found).toBeGreaterThan(50);
+});
 
-	it("a search takes five rounds at most on a thousand residual blocks", () => {
-		for (const wrong of [0, 1, 2, 1500, 1501, 2999]) {
-			const end = find(residual(1000), wrong);
-			expect(end?.search.bad).toBe(`t${wrong}`);
-			expect(end?.rounds).toBeLessThanOrEqual(5);
-		}
-	});
+it("a search takes five rounds at most on a thousand residual blocks", () => {
+	for (const wrong of [0, 1, 2, 1500, 1501, 2999]) {
+		const end = find(residual(1000), wrong);
+		expect(end?.search.bad).toBe(`t${wrong}`);
+		expect(end?.rounds).toBeLessThanOrEqual(5);
+	}
+});
 
-	it("looks past tensors that only one model has, and says that any of their nodes may be the cause", () => {
-		const head = residual(4);
-		const renamed = (names: readonly string[]) =>
-			names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
-		const nodes = head.graph.nodes.map((one) => ({
-			...one,
-			inputs: renamed(one.inputs),
-			outputs: renamed(one.outputs),
-		}));
-		const graph = bisectGraph(head, modelOf(nodes));
-		const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3) as Search;
-		const { search } = run(graph, begun, errorsOf(head, 4));
-		expect(suspectNodes(graph, search)).toEqual([4, 5, 6]);
-		const { message } = describeFound({ search, graph, head, reference: modelOf(nodes) });
-		expect(message).toContain("It, or one of 2 nodes before it whose tensors cannot be compared.");
-	});
+it("the search looks past tensors that only one model has, and says that any of their nodes may be the cause", () => {
+	const head = residual(4);
+	const renamed = (names: readonly string[]) =>
+		names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
+	const nodes = head.graph.nodes.map((one) => ({
+		...one,
+		inputs: renamed(one.inputs),
+		outputs: renamed(one.outputs),
+	}));
+	const graph = bisectGraph(head, modelOf(nodes));
+	const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3) as Search;
+	const { search } = run(graph, begun, errorsOf(head, 4));
+	expect(suspectNodes(graph, search)).toEqual([4, 5, 6]);
+	const { message } = describeFound({ search, graph, head, reference: modelOf(nodes) });
+	expect(message).toContain("It, or one of 2 nodes before it whose tensors cannot be compared.");
+});
 
-	it("blames no node if the error grows little by little, and does not begin if the output agrees", () => {
-		const model = residual(30);
-		const graph = bisectGraph(model, model);
-		const growing = new Map(
-			model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]),
-		);
-		const { search } = run(
-			graph,
-			beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search,
-			growing,
-		);
-		expect(describeFound({ search, graph, head: model, reference: model }).state).toBe("accumulates");
-		expect(beginSearch("t89", { head: 1e-7, base: 1e-7 }, 1e-3)).toBeNull();
-		expect(beginSearch("t89", { head: 0, base: null }, 1e-3)).toBeNull();
-		expect(beginSearch("t89", { head: Number.POSITIVE_INFINITY, base: null }, 1e-3)?.allowed).toBe(1e-3);
-	});
+it("the search blames no node if the error grows little by little, and does not begin if the output agrees", () => {
+	const model = residual(30);
+	const graph = bisectGraph(model, model);
+	const growing = new Map(
+		model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]),
+	);
+	const { search } = run(
+		graph,
+		beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search,
+		growing,
+	);
+	expect(describeFound({ search, graph, head: model, reference: model }).state).toBe("accumulates");
+	expect(beginSearch("t89", { head: 1e-7, base: 1e-7 }, 1e-3)).toBeNull();
+	expect(beginSearch("t89", { head: 0, base: null }, 1e-3)).toBeNull();
+	expect(beginSearch("t89", { head: Number.POSITIVE_INFINITY, base: null }, 1e-3)?.allowed).toBe(1e-3);
+});
 
-	it("compares no constants, and no tensors without a float type", () => {
-		const constant = { ...node(1, [], "Constant"), attributes: [{ name: "value_float", value: 1 }] };
-		const graph = bisectGraph(
-			modelOf([node(0, ["x"]), constant, node(2, ["t0"], "ArgMax"), node(3, ["t0", "t1"], "Add")]),
-			modelOf([node(0, ["x"])]),
-		);
-		expect([...graph.comparable.keys()]).toEqual(["t0"]);
-		expect(graph.reads).toEqual([[], [], ["t0"], ["t0"]]);
-	});
+it("the search compares no constants, and no tensors without a float type", () => {
+	const constant = { ...node(1, [], "Constant"), attributes: [{ name: "value_float", value: 1 }] };
+	const graph = bisectGraph(
+		modelOf([node(0, ["x"]), constant, node(2, ["t0"], "ArgMax"), node(3, ["t0", "t1"], "Add")]),
+		modelOf([node(0, ["x"])]),
+	);
+	expect([...graph.comparable.keys()]).toEqual(["t0"]);
+	expect(graph.reads).toEqual([[], [], ["t0"], ["t0"]]);
 });

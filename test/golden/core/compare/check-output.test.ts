@@ -128,11 +128,12 @@ it("a comparator of a slice sees what the whole hides: class scores that are per
 	const permuted = cutByHand(boxesAndScores, 1, channels);
 	const l2 = { kind: "relative-l2", tolerance: 5e-3 } as const;
 	const whole = judge(boxesAndScores, permuted, { comparators: [l2] }).verdict;
-	const comparators: GoldenOutput["comparators"] = [
-		{ ...l2, slice: { axis: 1, to: 4 } },
-		{ ...l2, slice: { axis: 1, from: 4, to: 22 } },
-	];
-	const byPart = judge(boxesAndScores, permuted, { comparators }).verdict;
+	const byPart = judge(boxesAndScores, permuted, {
+		comparators: [
+			{ ...l2, slice: { axis: 1, to: 4 } },
+			{ ...l2, slice: { axis: 1, from: 4, to: 22 } },
+		],
+	}).verdict;
 	expect(whole.state).toBe("match");
 	expect(byPart.checks.map(({ pass }) => pass)).toEqual([true, false]);
 });
@@ -321,6 +322,8 @@ const sidesOf = (shape: readonly number[], errors: Readonly<Record<number, numbe
 	got: withErrors(shape, errors),
 });
 const attach = (input: CaseInput, most = 50) => attachErrorMaps(judgeCase(input), input, most);
+const attachY = (output: GoldenOutput) =>
+	attach(caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: output } }));
 const mapShape = [2, 3, 16, 16];
 const zeroMap = withErrors(mapShape);
 /** In the second sample, second channel, row 5, column 9. */
@@ -330,7 +333,7 @@ it.each<[string, GoldenOutput]>([
 	["that was judged", { batchAxis: 0 }],
 	["of the worst element where the whole was judged", {}],
 ])("attachErrorMaps shows the sample %s", (_, output) => {
-	const { verdict, drawn } = attach(caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: output } }));
+	const { verdict, drawn } = attachY(output);
 	const map = verdict.checks[0]?.errorMap;
 	expect(drawn).toBe(1);
 	expect(map).toMatchObject({ sample: 1, axes: [2, 3], largest: 4 });
@@ -339,20 +342,15 @@ it.each<[string, GoldenOutput]>([
 });
 
 it("attachErrorMaps covers the slice of the check", () => {
-	const comparators: GoldenOutput["comparators"] = [
-		{ kind: "max-abs", tolerance: 1, slice: { axis: 2, from: 4, to: 16 } },
-	];
-	const { verdict } = attach(caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: { comparators } } }));
+	const slice = { axis: 2, from: 4, to: 16 };
+	const { verdict } = attachY({ comparators: [{ kind: "max-abs", tolerance: 1, slice }] });
 	const map = verdict.checks[0]?.errorMap;
 	expect(map).toMatchObject({ height: 12, width: 16 });
 	expect(bytes(map?.cells ?? "").indexOf(254)).toBe(1 * 16 + 9);
 });
 
 it("attachErrorMaps draws one map for each output", () => {
-	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2" }, { kind: "max-abs" }];
-	const { verdict, drawn } = attach(
-		caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: { comparators } } }),
-	);
+	const { verdict, drawn } = attachY({ comparators: [{ kind: "relative-l2" }, { kind: "max-abs" }] });
 	expect(drawn).toBe(1);
 	expect(verdict.checks.map(({ errorMap: map }) => map !== undefined)).toEqual([true, false]);
 });
@@ -370,28 +368,16 @@ it("attachErrorMaps keeps to the number that is left", () => {
 	expect(attach(caseInput(expected, { a: wrong, b: wrong, c: wrong }), 2).drawn).toBe(2);
 });
 
-it.each<[number[], ReturnType<typeof planeOf>]>([
-	[
-		[2, 3, 32, 40],
-		[2, 3],
-	],
-	[
-		[1, 32, 40, 3],
-		[1, 2],
-	],
-	[
-		[8, 64, 768],
-		[1, 2],
-	],
-	[
-		[32, 1000],
-		[0, 1],
-	],
-	[[1, 1000], null],
-	[[1000], null],
-	[[], null],
-	[[1, 3, 4, 4], null],
-])("planeOf %j is %j", (of, plane) => expect(planeOf(of)).toEqual(plane));
+it.each<{ of: number[]; plane: ReturnType<typeof planeOf> }>([
+	{ of: [2, 3, 32, 40], plane: [2, 3] },
+	{ of: [1, 32, 40, 3], plane: [1, 2] },
+	{ of: [8, 64, 768], plane: [1, 2] },
+	{ of: [32, 1000], plane: [0, 1] },
+	{ of: [1, 1000], plane: null },
+	{ of: [1000], plane: null },
+	{ of: [], plane: null },
+	{ of: [1, 3, 4, 4], plane: null },
+])("planeOf $of is $plane", ({ of, plane }) => expect(planeOf(of)).toEqual(plane));
 
 it("errorMap puts the largest difference of all channels into its cell, of 254 steps", () => {
 	const map = errorMap(sidesOf([1, 2, 8, 8], { [64 + 8 * 3 + 5]: 2, [8 * 3 + 5]: -1, 7: 1 }), [2, 3]);

@@ -41,14 +41,20 @@ const complaints: Record<string, readonly string[]> = {
 	"share-above-one": ["/outputs/y/comparators/0/tolerance", "a limit from 0 to 1"],
 };
 
-function refusalOf(text: string): ConfigError {
+function problemIn(text: string): ConfigError | null {
 	try {
 		parseManifest(text, "golden/net/golden.json");
 	} catch (error) {
 		if (error instanceof ConfigError) return error;
 		throw error;
 	}
-	throw new Error("the manifest was taken");
+	return null;
+}
+
+function refusalOf(text: string): ConfigError {
+	const problem = problemIn(text);
+	if (problem === null) throw new Error("the manifest was taken");
+	return problem;
 }
 
 it.each(readdirSync(new URL("valid/", examples)))("parseManifest takes the valid example %s", (name) => {
@@ -129,13 +135,7 @@ function problemOf(
 	const { output = "y", batchAxis = 0, labels, detections } = options;
 	const manifest = manifestOf(outputs, { [output]: { batchAxis, comparators: [comparator as never] } });
 	const cases = [{ ...manifest.cases[0], labels }];
-	try {
-		parseManifest(JSON.stringify({ ...manifest, detections, cases }), "golden.json");
-	} catch (error) {
-		if (error instanceof ConfigError) return error.message;
-		throw error;
-	}
-	return "";
+	return problemIn(JSON.stringify({ ...manifest, detections, cases }))?.message ?? "";
 }
 
 it.each<[object, Parameters<typeof problemOf>[1]?]>([
@@ -159,24 +159,19 @@ it.each<[object, Parameters<typeof problemOf>[1]?]>([
 });
 
 it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
-	[{ kind: "psnr", window: "uniform" }, "no such key for psnr"],
 	[{ kind: "kl", input: "logits", floor: 1 }, "no such key for kl"],
 	[{ kind: "relative-l2", minScore: 1 }, "no such key for relative-l2"],
 	[{ kind: "custom", name: "x", slice: { axis: 1 } }, "no such key for custom"],
 	[{ kind: "relative-l2", slice: { axis: 0, to: 1 } }, "another axis than the batch axis"],
 	[{ kind: "top-k", slice: { axis: -1, from: 5 } }, "an axis of more than 1 classes"],
 	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, "4 labels", { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
-	[{ kind: "max-abs", k: 2 }, "no such key for max-abs"],
 	[{ kind: "miou", threshold: 0.5, axis: 1 }, "no such key for miou by threshold"],
-	[{ kind: "miou", tolerance: 0 }, "one that miou always keeps"],
 	[{ kind: "pixel-disagreement", tolerance: { fp16: 1 } }, "one that pixel-disagreement always keeps"],
-	[{ kind: "ssim", tolerance: 1.5 }, "a limit from 0 to 1"],
 	[{ kind: "accuracy", scope: "per-sample" }, "whole for accuracy"],
 	[{ kind: "accuracy" }, 'labels of "y"'],
 	[{ kind: "accuracy" }, "8 labels, one for each row, got 2", { labels: { y: [1, 2] } }],
 	[{ kind: "max-abs" }, "with the comparator accuracy", { labels: { y: [1] } }],
 	[{ kind: "top-k", k: 6 }, "an axis of more than 6 classes, got one of 6"],
-	[{ kind: "miou", axis: 7 }, "an axis of the output, which has 3"],
 	[{ kind: "max-abs" }, "an output of [images, boxes, 4]", { detections: [{ ...group, boxes: "ids" }] }],
 	[
 		{ kind: "max-abs" },

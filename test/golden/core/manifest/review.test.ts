@@ -33,12 +33,6 @@ it.each<[string, ComparatorSpec[], ComparatorSpec[], RegExp | null]>([
 		/relative-l2 of output "y" is looser: every precision 0\.0001 → 0\.01/,
 	],
 	["a tighter limit", [{ ...l2, tolerance: 1e-2 }], [{ ...l2, tolerance: 1e-4 }], null],
-	[
-		"a limit looser at one precision",
-		[{ ...l2, tolerance: { fp16: 1e-3 } }],
-		[{ ...l2, tolerance: { fp16: 4e-3 } }],
-		/fp16 0\.001 → 0\.004/,
-	],
 	["a limit below a looser default", [{ ...l2, tolerance: { fp32: 1e-6 } }], [l2], /fp32 0\.000001 → 0\.001/],
 	[
 		"a lower cosine",
@@ -60,20 +54,15 @@ it.each<[string, ComparatorSpec[], ComparatorSpec[], RegExp | null]>([
 		],
 		/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
 	],
-	["a part that is gone", [l2, { ...l2, slice: { axis: -1, to: 1 } }], [l2], /by relative-l2 of column 0/],
 	["a higher floor", [l2], [{ ...l2, floor: 1e-3 }], /floor 0 → 0\.001/],
 	["a failure that only warns now", [l2], [{ ...l2, severity: "warn" }], /severity fail → warn/],
-	["a command that is gone", [l2, custom], [l2], /no longer compared by custom lpips/],
-	["a command that is new", [l2], [l2, custom], null],
 	[
 		"a looser command",
 		[{ ...custom, tolerance: 1 }],
 		[{ ...custom, tolerance: 2 }],
 		/custom lpips .* looser: every precision 1 → 2/,
 	],
-	["a tighter command", [{ ...custom, tolerance: 2 }], [{ ...custom, tolerance: 1 }], null],
 	["a command without its limit", [{ ...custom, tolerance: 2 }], [custom], /every precision 2 → default/],
-	["a command that only warns", [custom], [{ ...custom, severity: "warn" }], /severity fail → warn/],
 ])("reviewGolden calls out %s", (_, before, after, says) => {
 	const change = review(
 		golden({ comparators: before as [ComparatorSpec] }),
@@ -146,7 +135,7 @@ function tensor(
 	return { name, kind: "tensor", dtype, dims };
 }
 
-function modelOf(inputs: OnnxValue[], outputs: OnnxValue[]): OnnxModel {
+function modelOf(inputs: OnnxValue[] = [x], outputs: OnnxValue[] = [outputY]): OnnxModel {
 	return { graph: { inputs, outputs, initializers: [] } } as unknown as OnnxModel;
 }
 
@@ -160,14 +149,13 @@ const x = tensor("x", ["batch", 3]);
 const outputY = tensor("y", ["batch", 2]);
 
 it.each([
-	["the golden's own model", modelOf([x], [outputY])],
+	["the golden's own model", modelOf()],
 	[
 		"a model that says nothing of shapes and types",
 		modelOf([tensor("x", null, "undefined")], [tensor("y", null, "undefined")]),
 	],
 	["a model with one more output", modelOf([x], [outputY, tensor("z", [1])])],
-	["a model whose stated output size is not the real one", modelOf([x], [tensor("y", [7, 7])])],
-	["a model whose stated output rank is not the real one", modelOf([x], [tensor("y", [2])])],
+	["a model whose stated output size and rank are not the real ones", modelOf([x], [tensor("y", [7])])],
 ])("validateAgainstModel takes %s", (_, model) => {
 	expect(() => validateAgainstModel(ofModel(), model)).not.toThrow();
 });
@@ -175,7 +163,7 @@ it.each([
 it.each([
 	[
 		"an input of another name",
-		modelOf([tensor("image", [1, 3])], [outputY]),
+		modelOf([tensor("image", [1, 3])]),
 		'has input "x"; the model\'s inputs are "image"',
 	],
 	[
@@ -183,31 +171,25 @@ it.each([
 		modelOf([x], [tensor("probs", [1, 2])]),
 		'has output "y"; the model\'s outputs are "probs"',
 	],
-	["one more input", modelOf([x, tensor("mask", [1])], [outputY]), 'needs input "mask"'],
+	["one more input", modelOf([x, tensor("mask", [1])]), 'needs input "mask"'],
 	[
 		"another dtype",
 		modelOf([x], [tensor("y", ["batch", 2], "float16")]),
 		"is float32; the model's is float16",
 	],
-	[
-		"a dtype that no tensor of ours has",
-		modelOf([tensor("x", [1, 3], "string")], [outputY]),
-		"the model's is string",
-	],
-	[
-		"another rank of an input",
-		modelOf([tensor("x", [3])], [outputY]),
-		"has shape [1, 3]; the model's is [3]",
-	],
+	["a dtype that no tensor of ours has", modelOf([tensor("x", [1, 3], "string")]), "the model's is string"],
+	["another rank of an input", modelOf([tensor("x", [3])]), "has shape [1, 3]; the model's is [3]"],
 	[
 		"another fixed size of an input",
-		modelOf([tensor("x", ["batch", 4])], [outputY]),
+		modelOf([tensor("x", ["batch", 4])]),
 		"has shape [1, 3]; the model's is [batch, 4]",
 	],
 	["a sequence", modelOf([x], [{ ...outputY, kind: "sequence" }]), "is a sequence"],
 ])("validateAgainstModel refuses a model with %s", (_, model, words) => {
-	expect(() => validateAgainstModel(ofModel(), model)).toThrow(words);
-	expect(() => validateAgainstModel(ofModel(), model)).toThrow(
-		expect.objectContaining({ code: "golden-other-model", fix: expect.any(String) }),
-	);
+	const error = {
+		code: "golden-other-model",
+		fix: expect.any(String),
+		message: expect.stringContaining(words),
+	};
+	expect(() => validateAgainstModel(ofModel(), model)).toThrow(expect.objectContaining(error));
 });

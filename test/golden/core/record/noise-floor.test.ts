@@ -115,9 +115,9 @@ const varied = float32([1, 2, 3]);
 const other = float32([3, 1, 2]);
 const dead = zeros("float32", [3]);
 const nan = float32([1, Number.NaN, 3]);
-const empty = zeros("float32", [0]);
 const onlyNan = float32([Number.NaN, Number.NaN]);
 
+const beside = (y: Tensor) => [varied, other].map((z) => ({ y, z }));
 const mustMatch = { y: { nonFinite: "must-match" } } as const;
 
 it.each<[string, Outputs[], string[], Record<string, GoldenOutput>?]>([
@@ -126,35 +126,13 @@ it.each<[string, Outputs[], string[], Record<string, GoldenOutput>?]>([
 	["a single number", [{ y: float32([2]) }], []],
 	["one constant case among others", [{ y: dead }, { y: varied }], []],
 	["zeros in all cases", [{ y: dead }, { y: dead }], ["constant y", "same-for-all"]],
-	[
-		"a dead output beside one that varies",
-		[
-			{ y: dead, z: varied },
-			{ y: dead, z: other },
-		],
-		[],
-	],
+	["a dead output beside one that varies", beside(dead), []],
 	["integers that are constant and alone", [{ n: int64([5n, 5n]) }], ["constant n"]],
 	["the same outputs for all inputs", [{ y: varied }, { y: varied }], ["same-for-all"]],
-	[
-		"one output of two that does not change",
-		[
-			{ y: varied, z: varied },
-			{ y: varied, z: other },
-		],
-		[],
-	],
-	["NaN where none may be", [{ y: nan }, { y: varied }], ["non-finite y"]],
+	["one output of two that does not change", beside(varied), []],
 	["NaN where it must match", [{ y: nan }, { y: varied }], [], mustMatch],
 	["nothing but NaN", [{ y: onlyNan }, { y: varied }], ["non-finite y"], mustMatch],
-	[
-		"empty outputs beside others",
-		[
-			{ y: empty, z: varied },
-			{ y: empty, z: other },
-		],
-		[],
-	],
+	["empty outputs beside others", beside(zeros("float32", [0])), []],
 ])("findInsensitive of %s", (_, cases, kinds, specs) => {
 	const found = findInsensitive(manifestOfCases(cases, specs), cases);
 	expect(found.map(({ kind, output }) => (output === undefined ? kind : `${kind} ${output}`))).toEqual(kinds);
@@ -173,10 +151,7 @@ it("refuseInsensitive names the golden, the output and what to do", () => {
 });
 
 it("findInsensitive names each output that holds NaN once", () => {
-	const cases = [
-		{ y: nan, z: nan },
-		{ y: nan, z: varied },
-	];
+	const cases = [nan, varied].map((z) => ({ y: nan, z }));
 	const found = findInsensitive(manifestOfCases(cases), cases);
 	expect(found.map(({ message }) => message)).toEqual([
 		'output "y" of case "case-0" holds NaN or infinite values (1)',

@@ -22,6 +22,8 @@ function noise(dtype: DType, shape: number[], scale = 1): Tensor {
 	);
 }
 
+const network = { isQuantised: false, normalisesInstances: false };
+
 const floats = (shape: number[], valueAt: (index: number) => number) =>
 	encodeTensor("float32", shape, valueAt);
 
@@ -101,9 +103,7 @@ const classes = float32([1, 0, -1], [1, 3]);
 const count = float32([2], [1, 1]);
 const nms = { num_dets: count, det_boxes: corners, det_scores: scores, det_classes: classes };
 
-function packed(rows: readonly (readonly number[])[]): Tensor {
-	return float32(rows.flat(), [1, rows.length, 6]);
-}
+const packed = (...rows: number[][]): Outputs => ({ output0: float32(rows.flat(), [1, rows.length, 6]) });
 
 it.each<[string, Outputs, object]>([
 	[
@@ -124,13 +124,7 @@ it.each<[string, Outputs, object]>([
 	],
 	[
 		"rows of box, score and class",
-		{
-			output0: packed([
-				[1, 1, 5, 5, 0.9, 3],
-				[2, 2, 3, 3, 0.4, 0],
-				[0, 0, 0, 0, 0, 0],
-			]),
-		},
+		packed([1, 1, 5, 5, 0.9, 3], [2, 2, 3, 3, 0.4, 0], [0, 0, 0, 0, 0, 0]),
 		{ boxes: "output0", format: "xyxy" },
 	],
 ])("proposeDetections finds %s", (_, outputs, detections) => {
@@ -149,13 +143,7 @@ it.each<[string, Outputs]>([
 	["a raw head, whose boxes have their places", { boxes: corners, scores }],
 	[
 		"numbers of six columns that are no scores",
-		{
-			output0: packed([
-				[1, 1, 5, 5, 1.9, 3],
-				[2, 2, 3, 3, 0.4, 0.5],
-				[0, 0, 0, 0, 0, 1],
-			]),
-		},
+		packed([1, 1, 5, 5, 1.9, 3], [2, 2, 3, 3, 0.4, 0.5], [0, 0, 0, 0, 0, 1]),
 	],
 	["logits", { logits: scores }],
 	["nothing", {}],
@@ -249,7 +237,7 @@ it("the proposal for an output of mixed scales gives each part its own noise", (
 			reference: tensors.map((y) => ({ y })),
 			noise: [{ label: "again", outputs }],
 			rounded: [],
-			network: { isQuantised: false, normalisesInstances: false },
+			network,
 		}),
 	);
 	expect(derived.outputs["y"]?.comparators?.map(({ tolerance }) => tolerance)).toEqual([
@@ -257,8 +245,6 @@ it("the proposal for an output of mixed scales gives each part its own noise", (
 		{ fp32: expect.closeTo(9e-4, 4) },
 	]);
 });
-
-const network = { isQuantised: false, normalisesInstances: false };
 
 it.each<[string, object, Record<string, number>]>([
 	["three times the emulated rounding", {}, { fp32: 2e-5, fp16: 1.8e-3, tf32: 9e-4, bf16: 0.015 }],

@@ -37,6 +37,7 @@ import { distance } from "../../../../../src/golden/core/record/noise-floor.ts";
 import type { Tensor } from "../../../../../src/golden/core/tensor/tensor.ts";
 import { float32, int64, manifestOf, manifestOfCases, zeros } from "../../../../support/golden-tensors.ts";
 
+const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
 const trialOf = (cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) => ({
 	manifest: manifestOfCases(cases, specs),
 	reference: cases,
@@ -52,8 +53,7 @@ const cases = [{ y: float32([1, 2, 3]) }, { y: float32([3, 1, 2]) }];
 const see = (by: number, rounding = {}): DefectVerdict => {
 	const watch = watchDefect({ ...trialOf(cases, limits(1e-3, 1e-1)), rounding });
 	for (const [index, { y }] of cases.entries()) {
-		const values = [...new Float32Array(y.data.slice().buffer)].map((value) => value * (1 + by));
-		if (watch.see(index, { y: float32(values) })) break;
+		if (watch.see(index, { y: float32(numbers(y).map((value) => value * (1 + by))) })) break;
 	}
 	return watch.verdict();
 };
@@ -179,7 +179,6 @@ function damage(tensor: Tensor, of: WeightDefect): Tensor {
 	return { ...tensor, data: damageWeights(tensor.data, place, of).bytes };
 }
 
-const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
 const matrix = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 
 it.each<[WeightDefectKind, Partial<WeightDefect>, number[]]>([
@@ -239,9 +238,6 @@ function place(name: string, dims: number[]): WeightLocation {
 	return { name, dtype: "float32", dims, file: null, offset: 0, bytes: 4 };
 }
 
-const floatsIn = (data: Uint8Array): number[] => [...new Float32Array(data.slice().buffer)];
-/** Two samples of three classes. */
-const scores = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 /** One picture, two channels of two by three pixels: the channels are the shortest axis. */
 const picture = float32([1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60], [1, 2, 3, 2]);
 
@@ -251,23 +247,23 @@ it.each<[OutputDefectKind, number[]]>([
 	["channel-zero", [1, 2, 0, 4, 5, 0]],
 	["channels-shuffled", [2, 3, 1, 5, 6, 4]],
 ])("damageOutput %s", (kind, expected) => {
-	const damaged = damageOutput([scores], 0, kind);
-	expect(floatsIn(damaged!.data)).toEqual(expected);
+	const damaged = damageOutput([matrix], 0, kind);
+	expect(numbers(damaged!)).toEqual(expected);
 });
 
 it("damageOutput moves whole channels of a picture", () => {
 	const damaged = damageOutput([picture], 0, "channels-shuffled");
-	expect(floatsIn(damaged!.data)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
+	expect(numbers(damaged!)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
 });
 
 it("damageOutput gives each case the output of the next", () => {
 	const other = float32([9, 8, 7, 6, 5, 4], [2, 3]);
-	expect([0, 1].map((index) => damageOutput([scores, other], index, "other-case"))).toEqual([other, scores]);
+	expect([0, 1].map((index) => damageOutput([matrix, other], index, "other-case"))).toEqual([other, matrix]);
 });
 
 it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
-	["one case", "other-case", [scores]],
-	["cases of other shapes", "other-case", [scores, picture]],
+	["one case", "other-case", [matrix]],
+	["cases of other shapes", "other-case", [matrix, picture]],
 	["one number", "channels-shuffled", [float32([1])]],
 	["no elements", "output-zero", [zeros("float32", [0])]],
 	["integers", "output-scale-up", [int64([1n, 2n])]],
