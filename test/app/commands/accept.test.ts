@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { acceptChange } from "../../../src/app/commands/accept.ts";
-import { applyAccepted } from "../../../src/core/gates/change.ts";
 import { loaded } from "../../core/config/load.ts";
 import {
 	buildBuild,
@@ -67,16 +66,6 @@ it("accept writes one entry for each failed figure, as large as the worst interv
 		{ ...common, figure: "engine-size", atMost: 0.234 },
 	]);
 	expect(said).toContain(`encoder/fp16: latency may grow by at most 21.2%, for the engine ${slower} only`);
-});
-
-it("accept makes the same run pass with a warning, and no other engine", async () => {
-	const accepted = loaded((await run(failed, because)).text);
-	const facts = { config: accepted, rows: failed.workloads, known: new Set(["encoder/fp16"]) };
-	const statuses = (own: typeof builds) =>
-		applyAccepted(failed.gates, { ...facts, builds: own }).map(({ status }) => status);
-	expect(statuses(builds)).toEqual(["warn", "warn", "warn", "fail", "pass"]);
-	const others = builds.map((build) => ({ ...build, recipeHash: "1".repeat(16) }));
-	expect(statuses(others)).not.toContain("warn");
 });
 
 it("accept renews entries, drops stale ones, and leaves those of other jobs", async () => {

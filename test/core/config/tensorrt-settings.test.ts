@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
-import { engineOf, loaded, refusalOf, withModel } from "./load.ts";
+import { engineOf, loaded, withModel } from "./load.ts";
 
 it("settings of TensorRT are empty if the file sets none", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
@@ -67,11 +67,11 @@ describe("optimization profiles", () => {
 	])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
 		expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
 	});
+});
 
-	it("optimization profiles refuse sizes that none holds together", () => {
-		const { message } = refusalOf(`${profiles}, workloads: [{ batch: 4, seq: 64 }]`);
-		expect(message).toMatch(/workloads\[0\] has sizes that no optimization profile holds together/);
-	});
+it("a user's flag or plugin may be called __proto__ without harm", () => {
+	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
+	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });
 
 it("a user's flag never passes if trtgate sets it itself, whatever its value", () => {
@@ -80,9 +80,4 @@ it("a user's flag never passes if trtgate sets it itself, whatever its value", (
 			expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();
 		}),
 	);
-});
-
-it("flags of the user's may name __proto__ without harm", () => {
-	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
-	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });

@@ -85,10 +85,6 @@ it.each(["pass", "warn", "inconclusive", "error"] as const)(
 	},
 );
 
-it("gates without an entry stay as they are", () => {
-	expect(applyAccepted([failed], facts({ accept: [] }))).toEqual([failed]);
-});
-
 describe("an entry is stale, fails and covers nothing", () => {
 	const another = "it is for the engine 1{16}, and this one is 2{16}";
 	it.each<[string, Changes, string]>([

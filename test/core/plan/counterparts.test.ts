@@ -27,15 +27,6 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts chooses the engine of the same name, whatever it is built from", () => {
-	const base = [spec("a/x", { onnx: "a.onnx" }), spec("b/x", { onnx: "b.onnx" })];
-	const swapped = [spec("a/x", { onnx: "b.onnx" }), spec("b/x", { onnx: "a.onnx" })];
-	expect(Object.fromEntries(findCounterparts(base, swapped, sameFile))).toEqual({
-		"a/x": "a/x",
-		"b/x": "b/x",
-	});
-});
-
 it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
 	const [base, head] = [[spec("net/old")], [spec("net/new")]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
@@ -57,12 +48,6 @@ it("findCounterparts matches a renamed engine with the most similar of several e
 	const expected = new Map(Object.entries(found));
 	expect(findCounterparts(base, head, always)).toEqual(expected);
 	expect(findCounterparts([...base].reverse(), [...head].reverse(), always)).toEqual(expected);
-});
-
-it("findCounterparts matches the base's engine with its namesake, even if another one has its content", () => {
-	const base = [spec("net/a", { onnx: "1.onnx" })];
-	const head = [spec("net/b", { onnx: "1.onnx" }), spec("net/a", { onnx: "2.onnx" })];
-	expect([...findCounterparts(base, head, sameFile)]).toEqual([["net/a", "net/a"]]);
 });
 
 describe("findCounterparts of any two sides", () => {
