@@ -45,10 +45,8 @@ const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
 it("measure runs the pairs in the plan's order, after one discarded run of each side", async () => {
 	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
 	expect(backend.warmed).toEqual(["base", "head"]);
-	const expected = order
-		.slice(0, 5)
-		.flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
-	expect(backend.order).toEqual(expected);
+	const pairs = { base: ["base", "head"], head: ["head", "base"] };
+	expect(backend.order).toEqual(order.slice(0, 5).flatMap((first) => pairs[first]));
 });
 
 it("measure lets the builds of a side take turns, pair by pair, and the verdict counts how they differ", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
-import { workflowDispatch } from "../../support/event-payloads.ts";
+import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
@@ -117,6 +117,16 @@ it("a base in a workflow without git or a git repository is an error, since one 
 	expect(await open(folder, { event })).toMatchObject({
 		folders: [{ arm: "head" }],
 		noBase: expect.stringContaining("no commit"),
+	});
+});
+
+it("there is only a head, with the reason, on the command line and before the first release", async () => {
+	const workspace = workspaceOf(repo, repo.base);
+	const folders = [{ arm: "head", source: { commit: repo.base } }];
+	expect(await open(workspace)).toMatchObject({ folders, noBase: "no base was given" });
+	expect(await open(workspace, { event: eventOn("schedule", schedule(), repo.base) })).toMatchObject({
+		folders: [{ arm: "head", source: { label: "main" } }],
+		noBase: expect.stringMatching(/^no release/),
 	});
 });
 
