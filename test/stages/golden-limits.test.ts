@@ -23,60 +23,58 @@ const limit = (tolerance: number) => ({
 const strict = manifestOf({ y }, limit(0.001));
 const loose = manifestOf({ y }, limit(0.5));
 
-describe("underLimitsOf", () => {
-	it("underLimitsOf judges the head's cases by the base's comparators", () => {
-		const cases: GoldenManifest["cases"] = [{ ...loose.cases[0], id: "new" }];
-		const ruled = underLimitsOf(strict, { ...loose, goldenId: "net@2", cases });
-		expect(ruled).toEqual({ ...strict, goldenId: "net@2", cases });
-	});
+it("underLimitsOf judges the head's cases by the base's comparators", () => {
+	const cases: GoldenManifest["cases"] = [{ ...loose.cases[0], id: "new" }];
+	const ruled = underLimitsOf(strict, { ...loose, goldenId: "net@2", cases });
+	expect(ruled).toEqual({ ...strict, goldenId: "net@2", cases });
+});
 
-	it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
-		expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
-		expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
-	});
+it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
+	expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
+	expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
+});
 
-	it("underLimitsOf leaves an output its own limits if the base's golden lacks it", () => {
-		const z = { comparators: [{ kind: "max-abs", tolerance: 1 }] as [never] };
-		const both = manifestOf({ y, z: y }, { ...limit(0.5), z });
-		expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
-		expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
-		const outputs = Object.fromEntries([["__proto__", {}]]);
-		const ruled = underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs });
-		expect(Object.keys(ruled.outputs)).toEqual(["__proto__"]);
-	});
+it("underLimitsOf leaves an output its own limits if the base's golden lacks it", () => {
+	const z = { comparators: [{ kind: "max-abs", tolerance: 1 }] as [never] };
+	const both = manifestOf({ y, z: y }, { ...limit(0.5), z });
+	expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
+	expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
+	const outputs = Object.fromEntries([["__proto__", {}]]);
+	const ruled = underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs });
+	expect(Object.keys(ruled.outputs)).toEqual(["__proto__"]);
+});
 
-	it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
-		const policy = { onModelChange: "fail" as const };
-		const lax = { onModelChange: "compare" as const };
-		for (const head of [loose, { ...loose, policy: lax }])
-			expect(underLimitsOf({ ...strict, policy }, head).policy).toEqual(policy);
-		expect(underLimitsOf(strict, { ...loose, policy }).policy).toBeUndefined();
-	});
+it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
+	const policy = { onModelChange: "fail" as const };
+	const lax = { onModelChange: "compare" as const };
+	for (const head of [loose, { ...loose, policy: lax }])
+		expect(underLimitsOf({ ...strict, policy }, head).policy).toEqual(policy);
+	expect(underLimitsOf(strict, { ...loose, policy }).policy).toBeUndefined();
+});
 
-	it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
-		const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
-			...manifest,
-			noiseFloor: { y: noise } as never,
-		});
-		expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
-		expect(underLimitsOf(strict, withNoise(loose, 1)).noiseFloor).toBeUndefined();
-		const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
-		expect(underLimitsOf(withNoise(strict, 1e-6), other).noiseFloor).toEqual({ y: 1e-3 });
+it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
+	const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
+		...manifest,
+		noiseFloor: { y: noise } as never,
 	});
+	expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
+	expect(underLimitsOf(strict, withNoise(loose, 1)).noiseFloor).toBeUndefined();
+	const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
+	expect(underLimitsOf(withNoise(strict, 1e-6), other).noiseFloor).toEqual({ y: 1e-3 });
+});
 
-	it("underLimitsOf takes the base's detections, and the head's only of outputs that the base lacks", () => {
-		type Groups = Pick<GoldenManifest, "detections">;
-		const groups = (boxes: string, iou: number): Groups => ({
-			detections: [{ name: boxes, boxes, format: "xyxy", iou }],
-		});
-		const expectOf = (base: Groups, head: Groups) =>
-			expect(underLimitsOf({ ...strict, ...base }, { ...loose, ...head }).detections);
-		const { detections } = groups("y", 0.5);
-		for (const head of [groups("y", 0.1), {}]) expectOf(groups("y", 0.5), head).toEqual(detections);
-		expectOf({}, groups("new", 0.1)).toEqual(groups("new", 0.1).detections);
-		// Grouped outputs are compared box by box only, so a new group would lift the limits of an output.
-		for (const head of [groups("y", 0.1), {}]) expectOf({}, head).toBeUndefined();
+it("underLimitsOf takes the base's detections, and the head's only of outputs that the base lacks", () => {
+	type Groups = Pick<GoldenManifest, "detections">;
+	const groups = (boxes: string, iou: number): Groups => ({
+		detections: [{ name: boxes, boxes, format: "xyxy", iou }],
 	});
+	const expectOf = (base: Groups, head: Groups) =>
+		expect(underLimitsOf({ ...strict, ...base }, { ...loose, ...head }).detections);
+	const { detections } = groups("y", 0.5);
+	for (const head of [groups("y", 0.1), {}]) expectOf(groups("y", 0.5), head).toEqual(detections);
+	expectOf({}, groups("new", 0.1)).toEqual(groups("new", 0.1).detections);
+	// Grouped outputs are compared box by box only, so a new group would lift the limits of an output.
+	for (const head of [groups("y", 0.1), {}]) expectOf({}, head).toBeUndefined();
 });
 
 describe("isSameCase", () => {

@@ -134,9 +134,3 @@ it("compareInterfaces is silent on a profile that holds more, or is tuned for an
 	expect(rows({ config: batch(2, 8, 16) }, { config: batch(1, 4, 32) }).rows).toEqual([]);
 	expect(rows({}, {}).rows).toEqual([]);
 });
-
-it("compareInterfaces reports inputs and sizes of one engine both", () => {
-	const found = rows({ config: batch(1, 8, 32) }, { config: batch(1, 8, 16), inputs: { x: ["batch", 5] } });
-	expect(found.rows.map(({ side }) => side)).toEqual(["input", "size"]);
-	expect(found.engines).toEqual(["net/fp32"]);
-});

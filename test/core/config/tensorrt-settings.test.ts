@@ -1,6 +1,6 @@
 // Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import { engineOf, loaded, withModel } from "./load.ts";
 
@@ -41,32 +41,30 @@ it.each([
 	expect(loaded(withModel("golden: g.json", more), inputs).device).toBe(device);
 });
 
-describe("optimization profiles", () => {
-	const profiles =
-		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
+const profiles =
+	"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
 
-	it("there is one optimization profile, made of dims, if the file names none", () => {
-		const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
-		expect(engine.profiles).toEqual([engine.dims]);
-	});
+it("there is one optimization profile, made of dims, if the file names none", () => {
+	const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
+	expect(engine.profiles).toEqual([engine.dims]);
+});
 
-	it("optimization profiles stand over dims, which is then what some profile holds", () => {
-		const engine = engineOf(profiles);
-		expect(engine.profiles).toEqual([
-			{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
-			{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
-		]);
-		expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
-	});
+it("optimization profiles stand over dims, which is then what some profile holds", () => {
+	const engine = engineOf(profiles);
+	expect(engine.profiles).toEqual([
+		{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
+		{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
+	]);
+	expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
+});
 
-	it.each([
-		["{ batch: 1 }", { seq: 64, batch: 1 }],
-		["{ batch: 4 }", { seq: 16, batch: 4 }],
-		["{ seq: 16 }", { seq: 16, batch: 1 }],
-		["{ seq: 16, batch: 32 }", { seq: 16, batch: 32 }],
-	])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
-		expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
-	});
+it.each([
+	["{ batch: 1 }", { seq: 64, batch: 1 }],
+	["{ batch: 4 }", { seq: 16, batch: 4 }],
+	["{ seq: 16 }", { seq: 16, batch: 1 }],
+	["{ seq: 16, batch: 32 }", { seq: 16, batch: 32 }],
+])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
+	expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
 });
 
 it("a user's flag or plugin may be called __proto__ without harm", () => {
