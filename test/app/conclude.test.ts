@@ -1,12 +1,8 @@
 import { expect, it } from "vitest";
 import { withoutGolden } from "../../src/app/conclude.ts";
-import { loadConfig } from "../../src/core/config/parse.ts";
+import { loaded } from "../core/config/load.ts";
 
-function modelsOf(models: string) {
-	const loaded = loadConfig(`version: 1\nmodels:\n${models}`, { path: "trtgate.yml" });
-	if (loaded.state === "invalid") throw loaded.errors[0];
-	return loaded.config;
-}
+const modelsOf = (models: string) => loaded(`version: 1\nmodels:\n${models}`);
 
 it("engines without a golden are named, or the model if all of its engines lack one", () => {
 	const config =

@@ -106,11 +106,8 @@ it("an output folder outside of a repository may be a link, its subfolders may n
 });
 
 it("an earlier run's files are removed from a person's folder only beside a result", async () => {
-	const folder = writeProject(temporaryFolder(), {
-		"raw/net/0.f64": "",
-		"logs/build.log": "",
-		"notes.txt": "",
-	});
+	const files = { "raw/net/0.f64": "", "logs/build.log": "", "notes.txt": "" };
+	const folder = writeProject(temporaryFolder(), files);
 	await removeEarlierResult(folder, { isOwn: false });
 	expect(readdirSync(folder).sort()).toEqual(["logs", "notes.txt", "raw"]);
 	await removeEarlierResult(folder, { isOwn: true });

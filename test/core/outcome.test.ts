@@ -1,5 +1,5 @@
 // Gates folded into one outcome.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ErrorRecord, GateResult, GateStatus } from "../../generated/result.ts";
 import { mergeResults } from "../../src/core/merge/merge.ts";
 import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
@@ -24,23 +24,21 @@ it.each<[GateStatus[], ErrorRecord["kind"][], string]>([
 	expect(foldOutcome(statuses.map(gate), errors.map(error))).toBe(outcome);
 });
 
-describe("worstOutcome", () => {
-	const outcomes: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
+const outcomes: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
 
-	it("worstOutcome orders gates, and the parts of a merge, alike", () => {
-		for (const [index, worse] of outcomes.entries()) {
-			for (const better of outcomes.slice(0, index + 1)) {
-				expect(worstOutcome([better, worse])).toBe(worse);
-				expect(foldOutcome([gate(worse), gate(better)], [])).toBe(worse);
-				const parts = [worse, better].map((status, at) => {
-					const backend = { ...buildResult().backend, device: `GPU ${at}` };
-					const result = buildResult({ backend, outcome: status, gates: [gate(status)], errors: [] });
-					return { name: `part-${at}`, content: { state: "read" as const, result } };
-				});
-				expect(mergeResults(parts, { version: "0.1.0", files: [] }).outcome).toBe(worse);
-			}
+it("worstOutcome orders gates, and the parts of a merge, alike", () => {
+	for (const [index, worse] of outcomes.entries()) {
+		for (const better of outcomes.slice(0, index + 1)) {
+			expect(worstOutcome([better, worse])).toBe(worse);
+			expect(foldOutcome([gate(worse), gate(better)], [])).toBe(worse);
+			const parts = [worse, better].map((status, at) => {
+				const backend = { ...buildResult().backend, device: `GPU ${at}` };
+				const result = buildResult({ backend, outcome: status, gates: [gate(status)], errors: [] });
+				return { name: `part-${at}`, content: { state: "read" as const, result } };
+			});
+			expect(mergeResults(parts, { version: "0.1.0", files: [] }).outcome).toBe(worse);
 		}
-	});
+	}
 });
 
 it.each<[ErrorRecord["kind"][], string]>([

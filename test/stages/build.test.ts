@@ -28,15 +28,10 @@ it.each([
 		"det-consumer",
 		"fusion-skipped",
 		3,
-		/^3 fusions skipped only in the head: .* Make sure only the next node reads the tensors/,
+		/^3 fusions skipped only in the head: .* Make sure only the next node/,
 	],
 	["yolo-consumer", "fusion-skipped", 3, /^3 fusions skipped only in the head: /],
-	[
-		"det-island",
-		"fp32-island",
-		7,
-		/^7 products run in fp32 inside a half-precision engine only in the head: .* Remove the cast/,
-	],
+	["det-island", "fp32-island", 7, /^7 products run in fp32 inside .* only in the head: .* Remove the cast/],
 	["yolo-island", "fp32-island", 3, /^3 products run in fp32 inside/],
 ] as const)(
 	"warnOfLayers finds what is new in %s, says what to try, and the build gate warns",
@@ -45,10 +40,8 @@ it.each([
 		expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
 		const config = buildConfig();
 		const [spec] = engineSpecs(config);
-		const gates = judgeBuild(
-			{ spec: spec!, base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }), findings: [] },
-			config,
-		);
+		const sides = { base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }) };
+		const gates = judgeBuild({ spec: spec!, ...sides, findings: [] }, config);
 		const gate = gates.find((one) => one.gate === "build");
 		expect(gate?.status).toBe("warn");
 		expect(gate?.message).toMatch(words);
@@ -68,18 +61,14 @@ it("warnOfLayers counts what a head without a base has, and the gate does not wa
 });
 
 const plainBuild = {
-	findings: [],
-	strict: false,
-	sharesUnchanged: false,
-	rebuilds: 1,
-	outFolder: "out",
-	timeoutMs: 1,
+	...{ findings: [], strict: false, sharesUnchanged: false },
+	...{ rebuilds: 1, outFolder: "out", timeoutMs: 1 },
 };
+const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
 type Models = Parameters<typeof build>[0]["models"];
 
 it("build names which build of an engine is running", async () => {
 	const [spec] = engineSpecs(buildConfig());
-	const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1 } };
 	const told: string[] = [];
 	const progress = { ...silent, detail: (text: string) => void told.push(text) };
 	const twice = {
@@ -102,7 +91,6 @@ it.each([
 	"build compares the layers of a head at fp16 with those of a base at the same precision only: %s",
 	async (precision, flags) => {
 		const [spec] = engineSpecs(buildConfig());
-		const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
 		const sideOf = (arm: "base" | "head", of: string) => ({
 			...{ state: "ready", arm, model },
 			spec: { ...spec!, engine: { ...spec!.engine, precision: of } },

@@ -2,23 +2,16 @@
 import { expect, it } from "vitest";
 import type { GraphCost } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
-import { loadConfig } from "../../src/core/config/parse.ts";
 import { engineSpecs, makePlan } from "../../src/core/plan/plan.ts";
 import { graphCosts } from "../../src/stages/graph-costs.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads } from "../../src/stages/workloads.ts";
+import { loaded } from "../core/config/load.ts";
 
 async function costs(models: string, files: { base?: string; head: string }): Promise<GraphCost[]> {
-	const loaded = loadConfig(`version: 1\nmodels:\n${models}`, { path: "trtgate.yml" });
-	if (loaded.state === "invalid") throw loaded.errors[0];
-	const { config } = loaded;
+	const config = loaded(`version: 1\nmodels:\n${models}`);
 	const arms = files.base === undefined ? (["head"] as const) : (["base", "head"] as const);
-	const plan = makePlan({
-		config,
-		arms,
-		cases: new Map(),
-		seed: "s",
-	});
+	const plan = makePlan({ config, arms, cases: new Map(), seed: "s" });
 	const reader = fileModelReader();
 	const prepared: PreparedModel[] = [];
 	for (const spec of engineSpecs(config))

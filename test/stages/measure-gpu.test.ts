@@ -12,7 +12,6 @@ interface Moment {
 	clock?: number;
 	reasons?: string[];
 	foreignProcesses?: ForeignProcess[];
-	medianMs?: number;
 }
 
 /** A GPU and a clock of one second a run; `moment` says what happens during the run of that place. */
@@ -41,7 +40,7 @@ function world(moment: (order: number) => Moment | null) {
 			const at = moment(spans.length);
 			spans.push({ at, fromMs: nowMs });
 			nowMs += 1000;
-			return { ...steadyRun(at?.medianMs ?? 1, 500), wallMs: 1000, timedMs: 1000 };
+			return { ...steadyRun(1, 500), wallMs: 1000, timedMs: 1000 };
 		},
 	};
 	const progress = { ...silent, detail: (text: string) => void calls.push(text) };
@@ -106,12 +105,6 @@ it("measure beside a GPU finds out later that the first run's clock was off", as
 		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
 	});
 	expect(counted(row.runs)).toEqual([allPairs, allPairs]);
-});
-
-it("measure beside a GPU replaces a run whose GPU was shared: half the compute in the same time", async () => {
-	const { row } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
-	expect(row.replaced).toBe(1);
-	expect(row.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
 });
 
 it("measure beside a GPU gives up when more than three pairs do not count, and explains why", async () => {

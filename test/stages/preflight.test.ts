@@ -31,14 +31,12 @@ async function judge(
 const codes = (findings: readonly Finding[]): string[] =>
 	findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
 const on10 = { backend: "tensorrt", tensorrt: "10.6" } as const;
+const on11 = { backend: "tensorrt", tensorrt: "11.1" } as const;
 const batch = { batch: { min: 1, opt: 8, max: 32 } };
+const half = { precision: "fp16", dims: batch } as const;
 
 it("the stage preflight passes the engine's precision and sizes to the checks", async () => {
-	const typed = await judge(
-		"classifier",
-		{ backend: "tensorrt", tensorrt: "11.1" },
-		{ precision: "fp16", dims: batch },
-	);
+	const typed = await judge("classifier", on11, half);
 	expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
 	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.net\.engines\.plain\.onnx`, or ask for fp32\.$/);
 	const unbound = await judge("classifier", on10);
@@ -46,15 +44,13 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 });
 
 it("the stage preflight marks what only the head's TensorRT finds, if the base runs the same model on another", async () => {
-	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
-	const half = { precision: "fp16", dims: batch } as const;
-	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, half);
+	const found = await judge("classifier", { ...on11, baseTensorrt: "10.6" }, half);
 	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([
 		{ arm: "head", code: "precision-typed", isNew: true },
 	]);
-	const edited = await judge("classifier", { ...both, baseTensorrt: "10.6", changed: true }, half);
+	const edited = await judge("classifier", { ...on11, baseTensorrt: "10.6", changed: true }, half);
 	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
-	const known = await judge("classifier", { ...both, baseTensorrt: "11.0" }, half);
+	const known = await judge("classifier", { ...on11, baseTensorrt: "11.0" }, half);
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
 });
 

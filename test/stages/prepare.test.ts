@@ -17,13 +17,8 @@ const both =
 async function prepareHead(path: string, engine = both) {
 	const specs = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
 	const folder = { arm: "head", path, source: { label: "head" } } as const;
-	const input = {
-		sides: [{ folder, specs }],
-		hasBaseConfig: true,
-		backend: "tensorrt",
-		logFolder: "",
-		timeoutMs: 1,
-	} as const;
+	const rest = { hasBaseConfig: true, backend: "tensorrt", logFolder: "", timeoutMs: 1 } as const;
+	const input = { sides: [{ folder, specs }], ...rest };
 	const { model } = fakeEngine("head", "a");
 	const ports = { models: { read: async () => model }, files: fileStore(), progress: silent };
 	for await (const one of prepare(input, ports as unknown as Parameters<typeof prepare>[1])) return one;

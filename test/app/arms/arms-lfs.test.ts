@@ -1,9 +1,9 @@
 // The files of Git LFS that both sides need: fetched, or said why not.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { push, repository } from "../../support/event-payloads.ts";
 import { checkOut, git } from "../../support/git-history.ts";
@@ -13,13 +13,15 @@ import { configOf, open, openPull, read, texts } from "../../support/opened-arms
 import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
 import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
-const attributes =
-	"*.onnx filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs -text\n*.npy filter=lfs -text\n*.pt filter=lfs -text\n";
+const attributes = ["onnx", "bin", "npy", "pt"].map((kind) => `*.${kind} filter=lfs -text\n`).join("");
 const weights = "sixteen bytes...";
 /** A model of which only the weights lie in Git LFS. */
 const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
 
-const changing = (files: ProjectFiles) => ({ base: files, head: { ...files, ...texts.head } });
+const changing = (unwritten: ProjectFiles) => {
+	const files = { ".gitattributes": attributes, ...unwritten };
+	return { base: files, head: { ...files, ...texts.head } };
+};
 
 interface LfsWorld {
 	store: string;
@@ -32,11 +34,8 @@ function installLfs(folder: string): LfsWorld {
 	const [store, bin] = [join(folder, "lfs-store"), join(folder, "lfs-bin")];
 	for (const made of [store, bin]) mkdirSync(made, { recursive: true });
 	const program = join(bin, "git-lfs");
-	writeFileSync(
-		program,
-		`#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}" "${store}" "$@"\n`,
-	);
-	chmodSync(program, 0o755);
+	const run = `exec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}"`;
+	writeFileSync(program, `#!/bin/sh\n${run} "${store}" "$@"\n`, { mode: 0o755 });
 	const log = join(store, "log");
 	return {
 		store,
@@ -46,23 +45,16 @@ function installLfs(folder: string): LfsWorld {
 			if (stored) writeFileSync(join(store, oid), content);
 			return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
 		},
-		pulls: () =>
-			existsSync(log)
-				? readFileSync(log, "utf8")
-						.trim()
-						.split("\n")
-						.map((text) => JSON.parse(text))
-				: [],
+		pulls() {
+			const lines = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
+			return lines.map((text) => JSON.parse(text));
+		},
 	};
 }
 
 it("files of Git LFS are fetched if the base needs them, and no others", async () => {
 	const world = installLfs(temporaryFolder());
-	const files = {
-		".gitattributes": attributes,
-		"model.onnx": world.pointer("the base's model"),
-		"other.onnx": world.pointer("another"),
-	};
+	const files = { "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
 	expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
@@ -72,11 +64,7 @@ it("files of Git LFS are fetched if the base needs them, and no others", async (
 
 it("files of Git LFS include external data that the model names", async () => {
 	const world = installLfs(temporaryFolder());
-	const files = {
-		".gitattributes": attributes,
-		"model.onnx": world.pointer(withWeights),
-		"w,1 [a].bin": world.pointer(weights),
-	};
+	const files = { "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual([
@@ -94,7 +82,6 @@ it("files of Git LFS include a head's golden tensors, and everything if a comman
 		]),
 	);
 	const files = {
-		".gitattributes": attributes,
 		"golden/golden.json": "fixture:golden/golden.json",
 		"weights.pt": world.pointer("weights"),
 		...golden,
@@ -103,15 +90,9 @@ it("files of Git LFS include a head's golden tensors, and everything if a comman
 	const workspace = workspaceOf(repo);
 	await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
-	const preparing = configOf().models.map((each) => ({
-		...each,
-		prepare: { command: "python export.py", env: [] },
-	}));
-	const again = await open(
-		workspace,
-		{ config: { ...configOf(), models: preparing }, event: pullEvent(repo) },
-		world.env,
-	);
+	const prepare = { command: "python export.py", env: [] };
+	const config = { ...configOf(), models: configOf().models.map((each) => ({ ...each, prepare })) };
+	const again = await open(workspace, { config, event: pullEvent(repo) }, world.env);
 	expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
 	expect(read(again, "base", "weights.pt")).toBe("weights");
 });
@@ -119,7 +100,7 @@ it("files of Git LFS include a head's golden tensors, and everything if a comman
 it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", async () => {
 	const folder = temporaryFolder();
 	const world = installLfs(folder);
-	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
+	const files = { "model.onnx": world.pointer("model") };
 	const repo = makeRepository(changing(files));
 	const workspace = workspaceOf(repo);
 	// As `git lfs install` configured it, on a machine that lost git-lfs.
@@ -133,7 +114,7 @@ it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", as
 
 it("files of Git LFS that the server lacks are named in a note", async () => {
 	const world = installLfs(temporaryFolder());
-	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
+	const files = { "model.onnx": world.pointer("model", false) };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
 });
@@ -148,11 +129,8 @@ it("files of Git LFS are not fetched if the head of a fork names the server", as
 	const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
 	const workspace = workspaceOf(repo);
 	const headRepository = repository("stranger/engines", 80_002);
-	const opened = await open(
-		workspace,
-		{ head: repo.head, event: pullEvent(repo, { headRepository }) },
-		world.env,
-	);
+	const fork = { head: repo.head, event: pullEvent(repo, { headRepository }) };
+	const opened = await open(workspace, fork, world.env);
 	expect(opened.notes).toEqual([
 		expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/),
 	]);
@@ -176,8 +154,9 @@ const hasLfs = (() => {
 	}
 })();
 
-describe.skipIf(!hasLfs)("the real git-lfs", () => {
-	it("the real git-lfs fetches the requested files, and runs no program from the repository's .lfsconfig", async () => {
+it.skipIf(!hasLfs)(
+	"the real git-lfs fetches the requested files, and runs no program from the repository's .lfsconfig",
+	async () => {
 		const root = temporaryFolder();
 		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
 		const evil = join(root, "evil.sh");
@@ -204,21 +183,13 @@ describe.skipIf(!hasLfs)("the real git-lfs", () => {
 		git(work, "commit", "-q", "-a", "-m", "head");
 		git(work, "push", "-q", "origin", "HEAD:main");
 		const head = git(work, "rev-parse", "HEAD");
-		const workspace = checkOut({
-			origin,
-			folder: join(root, "workspace"),
-			ref: "refs/heads/main",
-			commit: head,
-			depth: 1,
-		});
-		const event = parseRunEvent("push", push("refs/heads/main", base, head), {
-			sha: head,
-			ref: "refs/heads/main",
-		});
+		const [folder, ref] = [join(root, "workspace"), "refs/heads/main"];
+		const workspace = checkOut({ origin, folder, ref, commit: head, depth: 1 });
+		const event = parseRunEvent("push", push(ref, base, head), { sha: head, ref });
 		const opened = await open(workspace, { home: join(workspace, "d [x]"), event });
 		expect(opened.notes).toEqual([]);
 		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
 		expect(read(opened, "base", "../other.onnx")).toContain("git-lfs");
 		expect(existsSync(mark)).toBe(false);
-	});
-});
+	},
+);

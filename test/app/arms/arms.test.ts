@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
-import { push, schedule, workflowDispatch } from "../../support/event-payloads.ts";
+import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
@@ -14,8 +14,6 @@ import {
 	pullEvent,
 	workspaceOf,
 } from "../../support/pull-repository.ts";
-
-const zeros = "0".repeat(40);
 
 /** One pull request for all tests that add nothing to its repository. */
 let repo: PullRepository;
@@ -104,16 +102,6 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 	});
 });
 
-it("there is only a head, with the reason, if there is no earlier release", async () => {
-	const workspace = workspaceOf(repo, repo.base);
-	const event = eventOn("schedule", schedule(), repo.base);
-	const opened = await open(workspace, { event });
-	expect(opened).toMatchObject({
-		folders: [{ arm: "head", source: { label: "main", commit: repo.base } }],
-		noBase: expect.stringMatching(/^no release/),
-	});
-});
-
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
 	const event = eventOn("workflow_dispatch", workflowDispatch("refs/heads/main"), "a".repeat(40));
@@ -132,11 +120,13 @@ it("a base in a workflow without git or a git repository is an error, since one 
 	});
 });
 
-it("both sides stay as they were on the command line", async () => {
-	const workspace = workspaceOf(repo);
-	expect(await open(workspace)).toMatchObject({
-		folders: [{ arm: "head", source: { commit: repo.merge } }],
-		noBase: "no base was given",
+it("there is only a head, with the reason, on the command line and before the first release", async () => {
+	const workspace = workspaceOf(repo, repo.base);
+	const folders = [{ arm: "head", source: { commit: repo.base } }];
+	expect(await open(workspace)).toMatchObject({ folders, noBase: "no base was given" });
+	expect(await open(workspace, { event: eventOn("schedule", schedule(), repo.base) })).toMatchObject({
+		folders: [{ arm: "head", source: { label: "main" } }],
+		noBase: expect.stringMatching(/^no release/),
 	});
 });
 
@@ -204,20 +194,6 @@ it("both sides run no hook, no filter and no submodule of the repository", async
 	writeFileSync(join(workspace, ".git/hooks/post-checkout"), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
 	await open(workspace, { event: pullEvent(of) });
 	expect(existsSync(mark)).toBe(false);
-});
-
-it("both sides are found after a push, by its commit before", async () => {
-	const workspace = workspaceOf(repo, repo.base);
-	const parent = git(repo.origin, "rev-parse", `${repo.base}^`);
-	const found = async (before: string) => {
-		const event = eventOn("push", push("refs/heads/main", before, repo.base), repo.base);
-		const opened = await open(workspace, { event });
-		await opened.close();
-		return opened.folders[0]?.source;
-	};
-	const sourceOf = (says: string) => ({ commit: parent, found: expect.stringContaining(says) });
-	expect(await found(parent)).toMatchObject(sourceOf("main before this push"));
-	expect(await found(zeros)).toMatchObject(sourceOf("main is new"));
 });
 
 const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;

@@ -18,7 +18,6 @@ import {
 	repository,
 	schedule,
 	workflowDispatch,
-	workflowRun,
 } from "../../support/event-payloads.ts";
 import {
 	checkOut,
@@ -131,8 +130,6 @@ function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }
 			return release(ref.slice("refs/tags/".length));
 		case "workflow_dispatch":
 			return workflowDispatch(ref);
-		case "workflow_run":
-			return workflowRun(at("feature-2"));
 		case "merge_group":
 			return mergeGroup(at(commit), at("main-299"));
 		case "schedule":
@@ -149,176 +146,169 @@ const situation = (
 	base: string | null,
 	says: RegExp,
 	more: More = {},
-): Situation => ({
-	...{ what, ...place, base, says },
-	...more,
-});
+): Situation => ({ what, ...place, base, says, ...more });
 const ofFork = { headRef: "main", headRepository: repository("stranger/engines", 80_002) };
 const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
-const situations: Situation[] = [
-	situation(
+type Row = [what: string, Place, base: string | null, says: RegExp, more?: More];
+const rows: Row[] = [
+	[
 		"the merge commit of a pull request",
 		onMerge,
 		"main-299",
 		/that the pull request.s merge commit builds on/,
-		{
-			isWholeToo: true,
-			most: 2,
-		},
-	),
-	situation("the merge commit of a fork's pull request", onMerge, "main-299", /merge commit/, {
-		payload: ends(ofFork),
-		most: 2,
-	}),
-	situation("the merge commit of a branch that left long ago", onOldMerge, "main-299", /merge commit/, {
-		most: 2,
-	}),
-	situation("the head of a pull request", onMerge, "main-290", /merge base of .* and main/, {
-		...{ isWholeToo: true, checkedOut: "feature-2", most: 80 },
-	}),
-	situation("the head of a pull request that left long ago", onOldMerge, "main-40", /merge base/, {
-		checkedOut: "old-1",
-	}),
-	situation("the head of a branch that took main in twice", onMerge, "main-250", /merge base/, {
-		checkedOut: "long-3",
-	}),
-	situation("a head without any history in common", onMerge, "main-299", /shares no history/, {
-		checkedOut: "stranger-1",
-	}),
-	situation(
+		{ isWholeToo: true, most: 2 },
+	],
+	[
+		"the merge commit of a fork's pull request",
+		onMerge,
+		"main-299",
+		/merge commit/,
+		{ payload: ends(ofFork), most: 2 },
+	],
+	[
+		"the head of a pull request",
+		onMerge,
+		"main-290",
+		/merge base of .* and main/,
+		{ isWholeToo: true, checkedOut: "feature-2", most: 80 },
+	],
+	[
+		"the head of a pull request that left long ago",
+		onOldMerge,
+		"main-40",
+		/merge base/,
+		{ checkedOut: "old-1" },
+	],
+	[
+		"the head of a branch that took main in twice",
+		onMerge,
+		"main-250",
+		/merge base/,
+		{ checkedOut: "long-3" },
+	],
+	[
+		"a head without any history in common",
+		onMerge,
+		"main-299",
+		/shares no history/,
+		{ checkedOut: "stranger-1" },
+	],
+	[
 		"a pull request into a branch that was deleted",
 		onMerge,
 		"main-290",
 		/merge base of .* and gone/,
-		{
-			checkedOut: "feature-2",
-			payload: ends({ baseRef: "gone" }),
-		},
-	),
-	situation("a push", onMain, "main-297", /main before this push/, {
-		before: "main-297",
-		isWholeToo: true,
-		most: 2,
-	}),
-	situation(
+		{ checkedOut: "feature-2", payload: ends({ baseRef: "gone" }) },
+	],
+	["a push", onMain, "main-297", /main before this push/, { before: "main-297", isWholeToo: true, most: 2 }],
+	[
 		"a push after which the commit before is gone",
 		onMain,
 		"main-298",
 		/the commit before .* is gone/,
-		{
-			payload: () => push(onMain.ref, missing, at("main-299")),
-			most: 2,
-		},
-	),
-	situation("the push of a new branch", onTopic, "main-295", /left main: topic is new/),
-	situation("a forced push", onTopic, "main-295", /left main: topic was rewritten/, {
-		...{ before: "before-1", isForced: true, isWholeToo: true },
-	}),
-	situation(
+		{ payload: () => push(onMain.ref, missing, at("main-299")), most: 2 },
+	],
+	["the push of a new branch", onTopic, "main-295", /left main: topic is new/],
+	[
+		"a forced push",
+		onTopic,
+		"main-295",
+		/left main: topic was rewritten/,
+		{ before: "before-1", isForced: true, isWholeToo: true },
+	],
+	[
 		"a forced push of the default branch",
 		onMain,
 		"main-298",
 		/the commit before .*: main was rewritten/,
-		{
-			...{ before: "before-1", isForced: true },
-		},
-	),
-	situation(
+		{ before: "before-1", isForced: true },
+	],
+	[
 		"a push that is called forced and adds to the branch",
 		onTopic,
 		"topic-0",
 		/topic before this push/,
-		{
-			...{ before: "topic-0", isForced: true },
-		},
-	),
-	situation(
+		{ before: "topic-0", isForced: true },
+	],
+	[
 		"a new branch that has nothing of its own",
 		pushOf("heads/copy", "main-299"),
 		"main-298",
 		/the commit before .*: copy is new/,
-	),
-	situation(
+	],
+	[
 		"the first commit of a history",
 		pushOf("heads/stranger", "stranger-0"),
 		null,
 		/first commit of its history/,
-	),
-	situation(
+	],
+	[
 		"the push of a version tag",
 		onTag("v1.2.0", "main-280"),
 		"main-200",
 		/v1\.1\.0 is the release before v1\.2\.0\.$/,
-		{
-			isWholeToo: true,
-			most: 260,
-		},
-	),
-	situation("a pre-release", onTag("v1.2.0-rc.1", "main-250"), "main-200", /v1\.1\.0 is the release before/),
-	situation(
+		{ isWholeToo: true, most: 260 },
+	],
+	["a pre-release", onTag("v1.2.0-rc.1", "main-250"), "main-200", /v1\.1\.0 is the release before/],
+	[
 		"a release of a maintenance branch",
 		{ ...onTag("v1.1.1", "maintenance-1"), event: "release" },
 		"main-200",
 		/v1\.1\.0 is the release before v1\.1\.1/,
-	),
-	situation(
+	],
+	[
 		"the first release",
 		{ ...onTag("v1.0.0", "main-100"), event: "release" },
 		null,
 		/no release comes before v1\.0\.0/,
-		{
-			most: 1,
-		},
-	),
-	situation(
+		{ most: 1 },
+	],
+	[
 		"a tag that is no version",
 		onTag("latest", "main-260"),
 		"main-250",
 		/v1\.2\.0-rc\.1 is the release before latest/,
-	),
-	situation("the clock", nightly, "main-280", /v1\.2\.0 is the last release before/, {
-		isWholeToo: true,
-		most: 60,
-	}),
-	situation(
+	],
+	["the clock", nightly, "main-280", /v1\.2\.0 is the last release before/, { isWholeToo: true, most: 60 }],
+	[
 		"a hand on the commit of a release",
 		{ ...nightly, event: "workflow_dispatch", commit: "main-280" },
 		"main-200",
 		/v1\.1\.0 is the last release before/,
-	),
-	situation(
+	],
+	[
 		"a hand on a branch without any release",
 		{ event: "workflow_dispatch", ref: "refs/heads/old", commit: "main-60" },
 		"main-280",
 		/v1\.2\.0 is the last release .* which lies on a branch of its own/,
-	),
-	situation("the end of another workflow", { ...nightly, event: "workflow_run" }, "main-280", /last release/),
-	situation(
+	],
+	[
 		"the merge queue",
 		{ event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-7", commit: "queue" },
 		"main-299",
 		/merge queue adds the change to, on main/,
 		{ most: 2 },
-	),
-	situation("a pinned tag", onMerge, "main-100", /baseline\.ref pins: v1\.0\.0/, {
-		...pinned("v1.0.0"),
-		most: 2,
-	}),
-	situation("a pinned annotated tag", onMain, "main-280", /pins/, {
-		...pinned("v1.2.0"),
-		before: "main-297",
-		most: 2,
-	}),
-	situation("a pinned branch", onMerge, "maintenance-1", /pins: maintenance/, {
-		...pinned("maintenance"),
-		most: 2,
-	}),
-	situation("the pinned commit itself", nightly, null, /is its own base/, pinned("main")),
-	situation("the last release, for a pull request", onMerge, "main-280", /v1\.2\.0 is the last release/, {
-		baseline: { from: "tag" },
-	}),
+	],
+	["a pinned tag", onMerge, "main-100", /baseline\.ref pins: v1\.0\.0/, { ...pinned("v1.0.0"), most: 2 }],
+	[
+		"a pinned annotated tag",
+		onMain,
+		"main-280",
+		/pins/,
+		{ ...pinned("v1.2.0"), before: "main-297", most: 2 },
+	],
+	["a pinned branch", onMerge, "maintenance-1", /pins: maintenance/, { ...pinned("maintenance"), most: 2 }],
+	["the pinned commit itself", nightly, null, /is its own base/, pinned("main")],
+	[
+		"the last release, for a pull request",
+		onMerge,
+		"main-280",
+		/v1\.2\.0 is the last release/,
+		{ baseline: { from: "tag" } },
+	],
 ];
+const situations = rows.map((row) => situation(...row));
 
 function pinned(ref: string): More {
 	return { baseline: { from: "pinned", ref } };
@@ -383,34 +373,31 @@ it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async 
 	if (situation.depth === 0) expect(git(folder, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
-	const folder = cloned("refs/heads/main", "main-299", 1);
-	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
+const clonedMain = () => cloned("refs/heads/main", "main-299", 1);
+
+async function expectNoBase(folder: string, error: object): Promise<void> {
 	const history = await historyOf(folder);
-	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-		code: "tool-crashed",
-		fix: expect.stringContaining("fetch-depth: 0"),
-	});
+	await expect(history.bring(at("main-298"))).rejects.toMatchObject(error);
+}
+
+it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
+	const folder = clonedMain();
+	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
+	await expectNoBase(folder, { code: "tool-crashed", fix: expect.stringContaining("fetch-depth: 0") });
 });
 
 it("findBase, if a required base is missing, names the permission that a refused fetch lacks", async () => {
-	const folder = cloned("refs/heads/main", "main-299", 1);
+	const folder = clonedMain();
 	const helper = join(root, "refuse.sh");
-	writeFileSync(
-		helper,
-		"#!/bin/sh\necho 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n",
-		{ mode: 0o755 },
-	);
+	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n";
+	writeFileSync(helper, `#!/bin/sh\n${refuse}`, { mode: 0o755 });
 	git(folder, "config", "remote.origin.uploadpack", helper);
-	const history = await historyOf(folder);
-	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-		code: "git-ref",
-		fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/),
-	});
+	const fix = expect.stringMatching(/contents: read.*`token`.*fetch-depth/);
+	await expectNoBase(folder, { code: "git-ref", fix });
 });
 
 it("findBase, if a required base is missing, uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
-	const folder = cloned("refs/heads/main", "main-299", 1);
+	const folder = clonedMain();
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
 		seen.push(headers.authorization);
@@ -420,11 +407,7 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 	const { port } = server.address() as AddressInfo;
 	git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
 	git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
-	const history = await historyOf(folder);
-	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("denied the fetch"),
-	});
+	await expectNoBase(folder, { code: "git-ref", message: expect.stringContaining("denied the fetch") });
 	expect(seen[0]).toBe("basic eDp0b2tlbg==");
 	server.close();
 });

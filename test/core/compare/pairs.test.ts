@@ -44,16 +44,8 @@ test("each block of two pairs has both orders, so the sides alternate ABBA or BA
 });
 
 test("a seed always gives the same order", () => {
-	expect(firstArms("d4e5f6a:resnet50/fp16/batch 8", 8)).toEqual([
-		"base",
-		"head",
-		"base",
-		"head",
-		"head",
-		"base",
-		"base",
-		"head",
-	]);
+	const arms = firstArms("d4e5f6a:resnet50/fp16/batch 8", 8).map(([letter]) => letter);
+	expect(arms.join("")).toBe("bhbhhbbh");
 });
 
 test("the coin is fair over seeds and over blocks", () => {

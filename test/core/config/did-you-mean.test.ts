@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { didYouMean, editDistance } from "../../../src/core/config/did-you-mean.ts";
 
 it.each([
@@ -14,17 +14,15 @@ it.each([
 	expect(editDistance(left, right)).toBe(distance);
 });
 
-describe("didYouMean", () => {
-	const known = ["latency", "p99", "memory", "engine-size", "build-time", "golden"];
+const known = ["latency", "p99", "memory", "engine-size", "build-time", "golden"];
 
-	it.each([
-		["latancy", "latency"],
-		["engine_size", "engine-size"],
-		["engineSize", "engine-size"],
-		["Memory", "memory"],
-		["goldne", "golden"],
-		["p95", "p99"],
-	])("didYouMean reads %s as %s", (word, meant) => {
-		expect(didYouMean(word, known)).toBe(meant);
-	});
+it.each([
+	["latancy", "latency"],
+	["engine_size", "engine-size"],
+	["engineSize", "engine-size"],
+	["Memory", "memory"],
+	["goldne", "golden"],
+	["p95", "p99"],
+])("didYouMean reads %s as %s", (word, meant) => {
+	expect(didYouMean(word, known)).toBe(meant);
 });

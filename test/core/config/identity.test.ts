@@ -7,25 +7,10 @@ it.each(["resnet50", "net-1.2", "a_b"])("folderName keeps the plain name %s", (i
 	expect(folderName(id)).toBe(id);
 });
 
-it.each([
-	"resnet50/fp16",
-	"ResNet",
-	"con",
-	"nul.txt",
-	"com1",
-	"..",
-	".",
-	"",
-	"-",
-	"a b",
-	"🙂",
-	"__proto__",
-	"../../etc",
-	"a\0b",
-	"x".repeat(400),
-	"aux.onnx",
-	"a.",
-])("folderName makes a safe name of %.40j", (id) => {
+const unsafe =
+	"resnet50/fp16|ResNet|con|nul.txt|com1|..|.||-|a b|🙂|__proto__|../../etc|a\0b|aux.onnx|a.".split("|");
+
+it.each([...unsafe, "x".repeat(400)])("folderName makes a safe name of %.40j", (id) => {
 	const name = folderName(id);
 	expect(name).not.toBe(id);
 	expect(name).toMatch(/^[a-z0-9][a-z0-9._-]{0,79}$/);

@@ -84,11 +84,8 @@ it("starterWorkflow is short, comments on the pull request, and is pinned by the
 	expect(text.split("\n").length).toBeLessThanOrEqual(50);
 	const workflow = parse(text);
 	expect(workflow.permissions).toEqual({});
-	expect(workflow.jobs.gate.permissions).toEqual({
-		contents: "read",
-		"pull-requests": "write",
-		checks: "write",
-	});
+	const written = { "pull-requests": "write", checks: "write" };
+	expect(workflow.jobs.gate.permissions).toEqual({ contents: "read", ...written });
 	expect(workflow.jobs.gate.steps.map((step: { uses: string }) => step.uses.split("@")[0])).toEqual([
 		"actions/checkout",
 		"trtgate/trtgate",

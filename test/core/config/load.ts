@@ -1,12 +1,12 @@
 // Loads a config that a test knows to be right or wrong.
-import type { Config } from "../../../src/core/config/config.ts";
+import type { Config, Occasion } from "../../../src/core/config/config.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import type { ConfigError } from "../../../src/core/errors.ts";
 
 type Inputs = Readonly<Record<string, string>>;
 
-export function loaded(text: string, inputs: Inputs = {}): Config {
-	const result = loadConfig(text, { path: "trtgate.yml", inputs });
+export function loaded(text: string, inputs: Inputs = {}, occasion?: Occasion): Config {
+	const result = loadConfig(text, { path: "trtgate.yml", inputs, ...(occasion && { occasion }) });
 	if (result.state === "invalid") throw new Error(result.errors.map((error) => error.message).join("\n"));
 	return result.config;
 }

@@ -66,11 +66,9 @@ describe("underRulesOf takes from the base", () => {
 
 describe("underRulesOf leaves to the head", () => {
 	it("its recipe: which engine is built from which model", () => {
-		const head = config({
-			engine:
-				"precision: int8, onnx: other.onnx, optimization-level: 0, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json",
-			model: "prepare: python export.py, inputs: { x: { fill: ones } }",
-		});
+		const engine =
+			"precision: int8, onnx: other.onnx, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json";
+		const head = config({ engine, model: "prepare: python export.py, inputs: { x: { fill: ones } }" });
 		const [model] = underRulesOf(config(), head, same).models;
 		const [own] = head.models;
 		const { gates: _, workloads: __, ...recipe } = own!.engines[0]!;

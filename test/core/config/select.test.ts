@@ -26,8 +26,6 @@ function ids(list: Config["models"]): string[] {
 
 it.each([
 	["", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
-	["*", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
-	["resnet50", ["resnet50/fp16", "resnet50/int8"]],
 	["resnet50/fp16", ["resnet50/fp16"]],
 	["*/int8", ["resnet50/int8", "bert/int8"]],
 	["bert, resnet50/int8", ["resnet50/int8", "bert/fp16", "bert/int8"]],

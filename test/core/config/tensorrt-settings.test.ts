@@ -1,8 +1,8 @@
 // Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
-import { engineOf, loaded, refusalOf, withModel } from "./load.ts";
+import { engineOf, loaded, withModel } from "./load.ts";
 
 it("settings of TensorRT are empty if the file sets none", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
@@ -41,37 +41,35 @@ it.each([
 	expect(loaded(withModel("golden: g.json", more), inputs).device).toBe(device);
 });
 
-describe("optimization profiles", () => {
-	const profiles =
-		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
+const profiles =
+	"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
 
-	it("there is one optimization profile, made of dims, if the file names none", () => {
-		const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
-		expect(engine.profiles).toEqual([engine.dims]);
-	});
+it("there is one optimization profile, made of dims, if the file names none", () => {
+	const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
+	expect(engine.profiles).toEqual([engine.dims]);
+});
 
-	it("optimization profiles stand over dims, which is then what some profile holds", () => {
-		const engine = engineOf(profiles);
-		expect(engine.profiles).toEqual([
-			{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
-			{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
-		]);
-		expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
-	});
+it("optimization profiles stand over dims, which is then what some profile holds", () => {
+	const engine = engineOf(profiles);
+	expect(engine.profiles).toEqual([
+		{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
+		{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
+	]);
+	expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
+});
 
-	it.each([
-		["{ batch: 1 }", { seq: 64, batch: 1 }],
-		["{ batch: 4 }", { seq: 16, batch: 4 }],
-		["{ seq: 16 }", { seq: 16, batch: 1 }],
-		["{ seq: 16, batch: 32 }", { seq: 16, batch: 32 }],
-	])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
-		expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
-	});
+it.each([
+	["{ batch: 1 }", { seq: 64, batch: 1 }],
+	["{ batch: 4 }", { seq: 16, batch: 4 }],
+	["{ seq: 16 }", { seq: 16, batch: 1 }],
+	["{ seq: 16, batch: 32 }", { seq: 16, batch: 32 }],
+])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
+	expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
+});
 
-	it("optimization profiles refuse sizes that none holds together", () => {
-		const { message } = refusalOf(`${profiles}, workloads: [{ batch: 4, seq: 64 }]`);
-		expect(message).toMatch(/workloads\[0\] has sizes that no optimization profile holds together/);
-	});
+it("a user's flag or plugin may be called __proto__ without harm", () => {
+	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
+	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });
 
 it("a user's flag never passes if trtgate sets it itself, whatever its value", () => {
@@ -80,9 +78,4 @@ it("a user's flag never passes if trtgate sets it itself, whatever its value", (
 			expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();
 		}),
 	);
-});
-
-it("flags of the user's may name __proto__ without harm", () => {
-	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
-	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });

@@ -43,11 +43,8 @@ it("makePlan runs only the head if there is no base", () => {
 });
 
 it("makePlan refuses to check nothing", () => {
-	const nothing = {
-		...input,
-		config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"),
-		cases: new Map(),
-	};
+	const untimed = loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }");
+	const nothing = { ...input, config: untimed, cases: new Map() };
 	expect(() => makePlan(nothing)).toThrow(ConfigError);
 	expect(() => makePlan(nothing)).toThrow(/requests nothing/);
 	expect(makePlan({ ...nothing, cases: new Map([["a/fp32", ["x"]]]) }).workloads).toEqual([]);
@@ -74,11 +71,8 @@ it("renderPlan shows each side's build by its own recipe, and the base's under i
 
 it("renderPlan lets no name break a line or reach the terminal", () => {
 	const hostile = loaded('version: 1\nmodels: { "a<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
-	const plan = makePlan({
-		...input,
-		config: hostile,
-		cases: new Map([["a<b>/fp32", ["case\u202e\u001b[2J"]]]),
-	});
+	const cases = new Map([["a<b>/fp32", ["case\u202e\u001b[2J"]]]);
+	const plan = makePlan({ ...input, config: hostile, cases });
 	const text = renderPlan(plan, hostile);
 	expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
 	expect(text).toMatch(/prepare.*rm -rf/);

@@ -14,11 +14,11 @@ function recipeOf(
 	const whole = engine.includes("precision") ? engine : `${int8}${engine && `, ${engine}`}`;
 	const text = `version: 1\n${before}models:\n  net: { onnx: net.onnx${model === "" ? "" : `, ${model}`}, engines: { e: { ${whole} } } }\n`;
 	const [spec] = engineSpecs(loaded(text));
-	if (spec === undefined) throw new Error("no engine");
-	return { spec, modelSha256: sha("a"), ...files };
+	return { spec: spec!, modelSha256: sha("a"), ...files };
 }
 
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
+const profiles = `${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`;
 
 it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	["precision", "precision: fp16", "", "fp16", "int8"],
@@ -35,13 +35,7 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	["dims.batch", dims, dims.replace("opt: 4", "opt: 5"), "1 to 8, optimum 4", "1 to 8, optimum 5"],
 	["dims.batch", "dims: { batch: 4 }", "dims: { batch: 8 }", "4", "8"],
 	["dims.batch", "dims: { batch: 4 }", "", "4", "none"],
-	[
-		"dims.batch",
-		dims,
-		`${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`,
-		"1 to 8, optimum 4",
-		"1 | 2 to 8, optimum 4",
-	],
+	["dims.batch", dims, profiles, "1 to 8, optimum 4", "1 | 2 to 8, optimum 4"],
 ])("the recipe differs by %s: { %s } and { %s }", (what, base, head, was, is) => {
 	const [one, other] = [recipeOf(base), recipeOf(head)];
 	expect(recipeRows(one, other)).toEqual([{ what, base: was, head: is }]);
@@ -92,14 +86,11 @@ it("the recipe of an engine names where its model comes from, and another source
 
 it("the recipe stays the same if lines, limits and workloads move, and flags change places", () => {
 	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
+	const flags = 'flags: ["--refit", "--sparsity=enable"]';
 	for (const other of [
-		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`, {
-			before: "# one line more\ngates: { latency: { warn: 3% } }\n",
-		}),
-		recipeOf(`flags: ["--refit", "--sparsity=enable"], ${int8}`),
-		recipeOf(
-			`${int8}, flags: ["--sparsity=enable", "--refit"], workloads: [{ name: two, streams: 2 }], golden: g.json`,
-		),
+		recipeOf(flags, { before: "# one line more\ngates: { latency: { warn: 3% } }\n" }),
+		recipeOf(`${flags}, ${int8}`),
+		recipeOf(`${flags}, workloads: [{ name: two, streams: 2 }], golden: g.json`),
 	]) {
 		expect(recipeRows(plain, other)).toEqual([]);
 		expect(isSameRecipe(plain, other)).toBe(true);
@@ -111,11 +102,9 @@ it("the recipe stays the same if lines, limits and workloads move, and flags cha
 });
 
 it("the recipe differs by the shape of an input, which the builder is given", () => {
-	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) =>
-		recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }),
-	);
-	if (one === undefined || other === undefined) throw new Error("no recipe");
+	const shaped = (shape: string) => recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` });
+	const [one, other] = [shaped("[1, 3]"), shaped("[8, 3]")];
 	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
 	expect(isSameRecipe(one, other)).toBe(false);
-	expect(isSameRecipe(recipeOf(int8), recipeOf(int8, { model: "inputs: { x: { shape: [] } }" }))).toBe(false);
+	expect(isSameRecipe(recipeOf(int8), shaped("[]"))).toBe(false);
 });

@@ -14,12 +14,8 @@ const lost: GateResult = {
 };
 
 it("a review is the same after the way through an output, the worst first", () => {
-	const listed: GateResult = {
-		gate: "limit-change",
-		model: "trtgate.yml",
-		status: "pass",
-		message: "20 % → 10 %.",
-	};
+	const change = { gate: "limit-change", model: "trtgate.yml" } as const;
+	const listed: GateResult = { ...change, status: "pass", message: "20 % → 10 %." };
 	const warned: GateResult = { ...listed, status: "warn", model: "net", message: "10 % → 400 %." };
 	expect(parseReview(formatReview([listed, lost, warned]))).toEqual([lost, warned, listed]);
 	expect(parseReview(formatReview([]))).toEqual([]);
