@@ -27,7 +27,6 @@ export interface PullOptions {
 	action?: string;
 	headRef?: string;
 	baseRef?: string;
-	/** null: the fork was deleted. */
 	headRepository?: Record<string, unknown> | null;
 	draft?: boolean;
 	user?: Record<string, unknown>;

@@ -12,11 +12,10 @@ export interface Score {
 	right: number;
 	/** Alarms that nothing explains and that blame a change. */
 	blamed: number;
-	/** Largest error of a chained level. */
 	levelError: number;
 }
 
-const causeOf = {
+export const causeOf = {
 	creep: "change",
 	step: "change",
 	golden: "change",

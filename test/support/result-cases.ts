@@ -23,6 +23,7 @@ import {
 } from "./build-result.ts";
 
 const green = buildResult();
+const unmeasured = { verdict: "missing", estimate: null, interval: null, pairs: 0, excluded: null } as const;
 
 function segmenterWorkload(): WorkloadResult {
 	return buildWorkload({
@@ -39,32 +40,19 @@ function segmenterWorkload(): WorkloadResult {
 	});
 }
 
-function segmenterGolden(name: string, overrides: Partial<GoldenVerdict> = {}): GoldenVerdict {
+function segmenterGolden(name: string): GoldenVerdict {
+	const failed = { allowed: 0.001, pass: false } as const;
 	const logits = buildCheck({
-		output: "logits_out",
-		got: name === "case1" ? 0.0332 : 0.0318,
-		allowed: 0.001,
-		pass: false,
-		base: 3.02e-7,
+		...{ ...failed, output: "logits_out", got: name === "case1" ? 0.0332 : 0.0318, base: 3.02e-7 },
 		worst: { index: [0, 4, 17, 33], got: 1.842, expected: 1.97 },
 	});
 	const mask = buildCheck({
-		output: "mask",
-		metric: "allclose",
-		got: 0.0217,
-		allowed: 0.001,
-		pass: false,
-		base: 0,
+		...{ ...failed, output: "mask", metric: "allclose", got: 0.0217, base: 0 },
 		worst: { index: [0, 12, 50], got: 3, expected: 1 },
 	});
 	return buildGolden({
-		model: "segmenter",
-		engine: "fp32",
-		precision: "fp32",
-		case: name,
-		state: "mismatch",
-		checks: [logits, mask],
-		...overrides,
+		...{ model: "segmenter", engine: "fp32", precision: "fp32", case: name },
+		...{ state: "mismatch", checks: [logits, mask] },
 	});
 }
 
@@ -101,38 +89,21 @@ function mismatchAndSlowdown(): Result {
 		workloads: [segmenterWorkload(), buildSlowWorkload(), buildWorkload()],
 		gates: [
 			gate({ gate: "build", model: "segmenter", engine: "fp32", message: "Built in 19.2 s." }),
-			gate({
-				gate: "golden",
-				model: "segmenter",
-				engine: "fp32",
-				case: "case0",
-				status: "fail",
-				message: "relative-l2 of logits_out is 0.0318; allowed at most 0.001.",
-				location: { path: "trtgate.yml", line: 14, column: 7 },
-			}),
-			gate({
-				gate: "golden",
-				model: "segmenter",
-				engine: "fp32",
-				case: "case1",
-				status: "fail",
-				message: "relative-l2 of logits_out is 0.0332; allowed at most 0.001.",
-				location: { path: "trtgate.yml", line: 14, column: 7 },
-			}),
+			...["0.0318", "0.0332"].map((got, at) =>
+				gate({
+					...{ gate: "golden", model: "segmenter", engine: "fp32", case: `case${at}`, status: "fail" },
+					message: `relative-l2 of logits_out is ${got}; allowed at most 0.001.`,
+					location: { path: "trtgate.yml", line: 14, column: 7 },
+				}),
+			),
 			gate({ model: "segmenter", engine: "fp32", workload: "batch 1" }),
 			gate({ gate: "build", model: "classifier", message: "Built in 19.2 s." }),
-			gate({
-				gate: "golden",
-				model: "classifier",
-				case: "case0",
-				message: "1 check agrees with the golden.",
-			}),
-			gate({
-				gate: "golden",
-				model: "classifier",
-				case: "case1",
-				message: "1 check agrees with the golden.",
-			}),
+			...["case0", "case1"].map((name) =>
+				gate({
+					...{ gate: "golden", model: "classifier", case: name },
+					message: "1 check agrees with the golden.",
+				}),
+			),
 			gate({
 				model: "classifier",
 				workload: "batch 8",
@@ -222,14 +193,7 @@ function buildRefused(): Result {
 }
 
 function noBase(): Result {
-	const nothing = buildComparison({
-		verdict: "missing",
-		reason: "There is no base.",
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
+	const nothing = buildComparison({ ...unmeasured, reason: "There is no base." });
 	const runs = buildRuns(recordedMedians.same).filter((run) => run.arm === "head");
 	return buildResult({
 		arms: { base: null, head: green.arms.head, noBase: "the default branch has no trtgate.yml yet" },
@@ -256,12 +220,8 @@ function noBase(): Result {
 }
 
 const uncompared: Comparison = {
-	verdict: "missing",
+	...unmeasured,
 	reason: "Not measured: ONNX Runtime's work is counted.",
-	estimate: null,
-	interval: null,
-	pairs: 0,
-	excluded: null,
 	minimalEffect: 0,
 	level: 1,
 };
@@ -562,14 +522,7 @@ function improvedAndNew(): Result {
 		interval: [-0.0365, -0.0254],
 		excluded: 0.0365,
 	});
-	const nothing = buildComparison({
-		verdict: "missing",
-		reason: "The base has no such workload.",
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
+	const nothing = buildComparison({ ...unmeasured, reason: "The base has no such workload." });
 	return buildResult({
 		workloads: [
 			buildWorkload({ latency: faster, head: buildStats(0.03844) }),
@@ -588,14 +541,7 @@ function improvedAndNew(): Result {
 
 function notComparable(): Result {
 	const reason = "The driver differs: base 570, head 580.";
-	const latency = buildComparison({
-		verdict: "not-comparable",
-		reason,
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-	});
+	const latency = buildComparison({ ...unmeasured, verdict: "not-comparable", reason });
 	return buildResult({
 		outcome: "inconclusive",
 		golden: [

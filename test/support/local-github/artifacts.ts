@@ -1,4 +1,3 @@
-// The artifact service of a run, Twirp in JSON.
 import { createBlob, digestOf, signedUrl } from "./blobs.ts";
 import type { Reply } from "./http.ts";
 import { formatTime } from "./render.ts";

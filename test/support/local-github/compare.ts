@@ -1,4 +1,3 @@
-// The comparison of two commits.
 import { type CommitFacts, readCommit } from "./git-objects.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse } from "./http.ts";
 import type { World } from "./world.ts";

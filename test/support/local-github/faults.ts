@@ -1,4 +1,3 @@
-// Faults by script: what a test injects stands between a request and its handler.
 export interface Fault {
 	method?: string;
 	/** Tried on path and query as they come. */

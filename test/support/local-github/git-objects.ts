@@ -1,4 +1,3 @@
-// Blobs, trees and commits, on a real repository.
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { type GitStore, runGit } from "./git.ts";

@@ -1,4 +1,3 @@
-// Workflow runs, with their jobs and artifacts as REST shows them.
 import { signedUrl } from "./blobs.ts";
 import { type Call, notFound, ok, paginate, type Reply, type Route } from "./http.ts";
 import { type Json, renderRepository } from "./render.ts";
