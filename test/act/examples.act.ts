@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 import { startDocker } from "./docker.ts";
-import { makeRepository, withoutContainer } from "./run-act.ts";
+import { makeRepository, type Repository, withoutContainer } from "./run-act.ts";
 import {
 	change,
 	changed,
@@ -17,17 +17,14 @@ import {
 	releaseActions,
 	resultsOf,
 	runExample,
+	runPull,
 	test,
 	wrong,
 } from "./scenario.ts";
 
 test("measures a change of the own repository and comments on it", async () => {
 	const repository = makeRepository([good, changed], change);
-	const { run, github } = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: pullPayload(repository),
-		repository,
-	});
+	const { run, github } = await runPull("pull-request.yml", repository);
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 	expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
 	expect(github.state.violations).toEqual([]);
@@ -36,11 +33,7 @@ test("measures a change of the own repository and comments on it", async () => {
 
 test("is red where the outputs are wrong, and says so in the comment", async () => {
 	const repository = makeRepository([good, wrong], change);
-	const { run, github } = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: pullPayload(repository),
-		repository,
-	});
+	const { run, github } = await runPull("pull-request.yml", repository);
 	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 	expect(github.state.comments[0]?.body).toContain("❌");
 });
@@ -48,12 +41,7 @@ test("is red where the outputs are wrong, and says so in the comment", async () 
 test("says on the pull request that the gate's job ended without a result", async () => {
 	const repository = makeRepository([good, changed], change);
 	const edit = (text: string): string => text.replace("      - id: gate\n", "      - run: exit 1\n$&");
-	const { run, github } = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: pullPayload(repository),
-		repository,
-		edit,
-	});
+	const { run, github } = await runPull("pull-request.yml", repository, { edit });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"], lost: ["failure"] });
 	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("left no result")]);
 	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
@@ -73,30 +61,17 @@ test("measures a merge group, and nothing where only the title is edited", async
 	expect(resultsOf(queued.run), queued.run.log).toEqual({ gate: ["success"] });
 	expect(queued.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "success" }]);
 	const title = { ...pullPayload(repository), action: "edited", changes: { title: { from: "Old" } } };
-	const edited = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: title,
-		repository,
-	});
+	const edited = await runPull("pull-request.yml", repository, { payload: title });
 	expect(edited.github.state.requests, edited.run.log).toEqual([]);
 	const target = { ...title, changes: { base: { ref: { from: "slow" }, sha: { from: base } } } };
-	const retargeted = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: target,
-		repository,
-	});
+	const retargeted = await runPull("pull-request.yml", repository, { payload: target });
 	expect(resultsOf(retargeted.run), retargeted.run.log).toEqual({ gate: ["success"] });
 });
 
 test("gives a fork's code no machine", async () => {
 	const repository = makeRepository([good, changed], change);
 	const payload = pullPayload(repository, "stranger/engines");
-	const { run, github } = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload,
-		repository,
-		isFork: true,
-	});
+	const { run, github } = await runPull("pull-request.yml", repository, { payload, isFork: true });
 	expect(run.summaries).toEqual([]);
 	expect(github.state.requests).toEqual([]);
 });
@@ -105,14 +80,9 @@ test.each(["container.yml", "jetson.yml"])(
 	"%s measures a change and comments on it (here without its container, on this machine)",
 	async (name) => {
 		const repository = makeRepository([good, changed], change);
-		const { run, github } = await runExample(name, {
-			...{
-				event: "pull_request",
-				payload: pullPayload(repository),
-				repository,
-				edit: withoutContainer,
-				programs: { "apt-get": "exit 0" },
-			},
+		const { run, github } = await runPull(name, repository, {
+			edit: withoutContainer,
+			programs: { "apt-get": "exit 0" },
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
@@ -160,9 +130,7 @@ test("comments on a newcomer's first pull request, which has no base yet", async
 		/(trtgate(?:\/report)?)@v\S+/g,
 		`$1@${"0".repeat(40)}`,
 	);
-	const { run, github } = await runExample("pull-request.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
-	});
+	const { run, github } = await runPull("pull-request.yml", repository, { edit: () => text });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 	expect(github.state.comments.map(({ body }) => body)).toEqual([
 		expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/),
@@ -174,10 +142,8 @@ test("measures without rights, then comments without the code", async () => {
 	const repository = makeRepository([good, changed], change);
 	const github = await localGitHub();
 	const payload = pullPayload(repository, "stranger/engines");
-	const measured = await runExample("fork-measure.yml", {
-		event: "pull_request",
+	const measured = await runPull("fork-measure.yml", repository, {
 		payload,
-		repository,
 		github,
 		isFork: true,
 		runId: 4711,
@@ -211,12 +177,7 @@ test("measures without rights, then comments without the code", async () => {
 test("runs on a fork's code without a call to GitHub's API", async () => {
 	const repository = makeRepository([good, changed], change);
 	const payload = pullPayload(repository, "stranger/engines");
-	const { run, github } = await runExample("cpu-smoke.yml", {
-		event: "pull_request",
-		payload,
-		repository,
-		isFork: true,
-	});
+	const { run, github } = await runPull("cpu-smoke.yml", repository, { payload, isFork: true });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 	expect(github.state.comments).toEqual([]);
 	expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
@@ -224,14 +185,13 @@ test("runs on a fork's code without a call to GitHub's API", async () => {
 
 test("with continue-on-error lets the job go on, and the steps after it read what the gate found", async () => {
 	const repository = makeRepository([good, wrong], change);
-	const payload = pullPayload(repository);
 	const edit = (text: string): string =>
 		text
 			.replace(/^( +)- (uses: trtgate\/trtgate@)/m, "$1- id: gate\n$1  continue-on-error: true\n$1  $2")
 			.concat(
 				`      - env:\n          FOUND: \${{ steps.gate.outputs.outcome }} \${{ steps.gate.outputs.failed }}\n        run: echo "found $FOUND"\n`,
 			);
-	const { run } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, edit });
+	const { run } = await runPull("cpu-smoke.yml", repository, { edit });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 	expect(run.log).toMatch(/found fail [1-9]/);
 });
@@ -244,13 +204,11 @@ test("compares with the commit entered by hand", async () => {
 	expect(run.summaries.join("\n")).toContain(`base ${repository.commits[0]?.slice(0, 7)}`);
 });
 
+const night = { event: "schedule", payload: { schedule: "17 2 * * *" } };
+
 test("raises an alarm when the night's outputs are wrong", async () => {
 	const repository = makeRepository([good, wrong]);
-	const { run, github } = await runExample("nightly.yml", {
-		event: "schedule",
-		payload: { schedule: "17 2 * * *" },
-		repository,
-	});
+	const { run, github } = await runExample("nightly.yml", { ...night, repository });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 	expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
 	expect(github.state.violations).toEqual([]);
@@ -259,11 +217,7 @@ test("raises an alarm when the night's outputs are wrong", async () => {
 test("raises an alarm when the night could not decide", async () => {
 	const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
 	const repository = makeRepository([good, broken]);
-	const { run, github } = await runExample("nightly.yml", {
-		event: "schedule",
-		payload: { schedule: "17 2 * * *" },
-		repository,
-	});
+	const { run, github } = await runExample("nightly.yml", { ...night, repository });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 	expect(github.state.issues).toMatchObject([
 		{ state: "open", title: expect.stringContaining("could not decide") },
@@ -295,18 +249,15 @@ test("makes the release of a tag whose engines pass, with a manifest, its attest
 	expect(github.verify(verifyLine())).toBe(0);
 });
 
-test("makes none where they fail", async () => {
-	const gh = ghStub();
-	const { run } = await runExample("release.yml", {
-		...{
-			event: "push",
-			ref: "refs/tags/v2",
-			programs: gh.programs,
-			repository: makeRepository([good, wrong]),
-			...releaseActions(),
-		},
+const releaseV2 = ({ programs }: ReturnType<typeof ghStub>, repository: Repository) =>
+	runExample("release.yml", {
+		...{ event: "push", ref: "refs/tags/v2", programs, repository, ...releaseActions() },
 		payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
 	});
+
+test("makes none where they fail", async () => {
+	const gh = ghStub();
+	const { run } = await releaseV2(gh, makeRepository([good, wrong]));
 	expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
 	expect(gh.calls()).toEqual([]);
 });
@@ -338,16 +289,7 @@ test("makes it in spite of a warning where that is allowed by hand, and its atte
 
 test("is red where they pass with a warning, and says why nothing was released", async () => {
 	const gh = ghStub();
-	const { run } = await runExample("release.yml", {
-		...{
-			event: "push",
-			ref: "refs/tags/v2",
-			programs: gh.programs,
-			repository: makeRepository([twoWorkloads, good]),
-			...releaseActions(),
-		},
-		payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
-	});
+	const { run } = await releaseV2(gh, makeRepository([twoWorkloads, good]));
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
 	expect(gh.calls()).toEqual([]);
 	expect(run.log).toMatch(
@@ -373,11 +315,7 @@ test("plans, measures each part, and puts the parts into one comment", async () 
 `;
 	const write = twoModels(["small", "large"]);
 	const repository = makeRepository([(folder) => write(folder, runners), changed], change);
-	const { run, github } = await runExample("matrix.yml", {
-		event: "pull_request",
-		payload: pullPayload(repository),
-		repository,
-	});
+	const { run, github } = await runPull("matrix.yml", repository);
 	expect(resultsOf(run), run.log).toEqual({
 		plan: ["success"],
 		measure: ["success", "success"],
@@ -426,9 +364,7 @@ test("gives the jobs that measure, and only them, its container with all GPUs", 
 	const repository = makeRepository([(folder) => [write(folder), good(folder)], changed], change);
 	const edit = (text: string): string =>
 		fromCheckout(text).replace("# container:", "container:").replace("self-hosted,gpu", "self-hosted");
-	const { run } = await runExample("reusable.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository), repository, edit, docker: docker.host },
-	});
+	const { run } = await runPull("reusable.yml", repository, { edit, docker: docker.host });
 	expect(docker.asked, run.log).toMatchObject([
 		{
 			Image: "nvcr.io/nvidia/tensorrt:25.09-py3",
@@ -458,9 +394,7 @@ test("plans, measures and reports for a caller that lends it the rights, and han
 		"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
 	const models = twoModels(["small", "large"]);
 	const repository = makeRepository([(folder) => [write(folder), models(folder, runners)], changed], change);
-	const { run, github } = await runExample("reusable.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository), repository, edit },
-	});
+	const { run, github } = await runPull("reusable.yml", repository, { edit });
 	expect(
 		run.jobs.map(({ result }) => result),
 		run.log,
@@ -493,12 +427,7 @@ test("runs the same gate in one step, with its outputs handed on", async () => {
 	];
 	const edit = (text: string): string =>
 		text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m, steps.join("\n"));
-	const { run, github } = await runExample("pull-request.yml", {
-		event: "pull_request",
-		payload: pullPayload(repository),
-		repository,
-		edit,
-	});
+	const { run, github } = await runPull("pull-request.yml", repository, { edit });
 	expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 	expect(run.log).toMatch(/^outcome is pass$/m);
 	expect(run.log).toMatch(/^made$/m);
@@ -515,8 +444,7 @@ test("keeps engines and kernel timings with the repository", async () => {
 		});
 	});
 	const repository = makeRepository(states, change);
-	const { run, github } = await runExample("pull-request.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository), repository },
+	const { run, github } = await runPull("pull-request.yml", repository, {
 		path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
 		edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
 	});

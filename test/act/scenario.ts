@@ -14,7 +14,6 @@ if (found.state === "absent") console.warn(found.sentence);
 export const test = it.skipIf(found.state === "absent");
 
 type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
-type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
 
 export async function localGitHub(
 	options: Parameters<typeof startLocalGitHub>[0] = {},
@@ -30,7 +29,7 @@ export const changed = (folder: string) =>
 export const wrong = (folder: string) => void quickProject(folder, { "model.onnx": "fixture:wrong.onnx" });
 
 interface Scenario {
-	event: Event;
+	event: string;
 	payload: object;
 	github?: LocalGitHub;
 	repository?: Repository;
@@ -102,6 +101,10 @@ export function pullPayload({ commits }: Repository, from = "acme/engines"): obj
 		},
 	};
 }
+
+/** The last commit as pull request 7. */
+export const runPull = (name: string, repository: Repository, more: Partial<Scenario> = {}) =>
+	runExample(name, { event: "pull_request", payload: pullPayload(repository), repository, ...more });
 
 export function resultsOf(run: ActRun): Record<string, string[]> {
 	const results: Record<string, string[]> = {};

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { quickConfig, quickProject, temporaryFolder } from "../support/project.ts";
 import { makeRepository } from "./run-act.ts";
-import { change, good, localGitHub, pullPayload, resultsOf, runExample, test } from "./scenario.ts";
+import { change, good, localGitHub, pullPayload, resultsOf, runPull, test } from "./scenario.ts";
 
 const stranger = "stranger/engines";
 
@@ -34,15 +34,8 @@ test("runs its code, and neither its workflow nor its config gives it a right, a
 	};
 	const repository = makeRepository([good, steal], change);
 	const github = await localGitHub();
-	const { run } = await runExample("pull-request.yml", {
-		...{
-			event: "pull_request",
-			payload: pullPayload(repository, stranger),
-			repository,
-			github,
-			isFork: true,
-			edit: edited,
-		},
+	const { run } = await runPull("pull-request.yml", repository, {
+		...{ payload: pullPayload(repository, stranger), isFork: true, edit: edited, github },
 	});
 	expect(resultsOf(run), run.log).toHaveProperty("gate");
 	expect(existsSync(leak), run.log).toBe(true);
@@ -71,14 +64,8 @@ test("cannot send its config to a machine that the base does not name", async ()
 		[runners("[self-hosted, gpu]"), runners("[self-hosted, release]")],
 		change,
 	);
-	const { run, github } = await runExample("matrix.yml", {
-		...{
-			event: "pull_request",
-			payload: pullPayload(repository, stranger),
-			repository,
-			isFork: true,
-			edit: edited,
-		},
+	const { run, github } = await runPull("matrix.yml", repository, {
+		...{ payload: pullPayload(repository, stranger), isFork: true, edit: edited },
 	});
 	// The machines are the base's, whatever the change names.
 	expect(resultsOf(run), run.log).toMatchObject({ plan: ["success"] });

@@ -46,7 +46,7 @@ const bencherSchema = {
 	},
 };
 
-/** The README of github-action-benchmark: an array of these; range and extra are free text. */
+/** As the README of github-action-benchmark says. */
 const benchmarkSchema = {
 	type: "array",
 	items: {

@@ -69,11 +69,7 @@ const workflows = [
 	...["workflows-examples", ".github/workflows"].flatMap(readWorkflows),
 	...[
 		"README.md",
-		"docs/configuration.md",
-		"docs/goldens.md",
-		"docs/exports.md",
-		"docs/goldens.md",
-		"docs/security.md",
+		...["configuration", "goldens", "exports", "security"].map((name) => `docs/${name}.md`),
 	].flatMap(readSnippets),
 	readWorkflow("trtgate init", starterWorkflow({ commit: "0".repeat(40) })),
 ];

@@ -256,24 +256,14 @@ it("the package is signed with its origin and its SBOM before it is released, an
 	]);
 });
 
-it("the examples that the documentation links to are there", () => {
-	const text = readFileSync("docs/security.md", "utf8");
-	for (const [, name] of text.matchAll(/workflows-examples\/([\w-]+\.yml)/g))
-		expect(examples.map(({ path }) => path)).toContain(`workflows-examples/${name}`);
-});
-
-it.each([
-	"README.md",
-	"docs/configuration.md",
-	"docs/goldens.md",
-	"docs/security.md",
-	"docs/exports.md",
-	"docs/goldens.md",
-])("snippets of the documentation %s names only inputs that exist", (path) => {
-	for (const { jobs, text } of readSnippets(path))
-		for (const [name, job] of Object.entries(jobs))
-			for (const step of job.steps ?? []) checkStep(step, { name, text });
-});
+it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md"])(
+	"snippets of the documentation %s names only inputs that exist",
+	(path) => {
+		for (const { jobs, text } of readSnippets(path))
+			for (const [name, job] of Object.entries(jobs))
+				for (const step of job.steps ?? []) checkStep(step, { name, text });
+	},
+);
 
 /** Linters that other languages bring: used where they are on PATH. `npm run test:act` brings actionlint. */
 const found = (program: string): boolean =>

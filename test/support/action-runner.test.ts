@@ -1,4 +1,3 @@
-// The runner of action folders: what it hands to an action, and what it takes from it.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -14,7 +13,6 @@ inputs:
 runs: { using: node24, main: dist/main.js, post: dist/post.js }
 `;
 
-/** An action of these two programs, run. */
 async function runProbe(
 	main: string,
 	more: Partial<ActionOptions> & { postProgram?: string } = {},

@@ -24,7 +24,6 @@ export interface ActionRun {
 	/** At most ten of a level, as the runner shows them. */
 	annotations: Annotation[];
 	masks: string[];
-	/** Variables set through GITHUB_ENV. */
 	exported: Record<string, string>;
 	stdout: string;
 	stderr: string;
@@ -39,7 +38,6 @@ export interface ActionOptions {
 	cwd: string;
 	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */
 	dist?: string;
-	/** Also run the post step. */
 	post?: boolean;
 	/** Run post alone, with `state` as main would have left it. */
 	entry?: "main" | "post";
@@ -113,7 +111,6 @@ function runAlone(entry: string, options: ActionOptions): Run {
 	};
 }
 
-/** Empty command files for a step; the runner makes them before it starts. */
 async function createCommandFiles(folder: string): Promise<{
 	env: Record<string, string>;
 	read(name: (typeof commandFiles)[number]): Promise<string>;
@@ -136,7 +133,6 @@ function stepEnvironment(options: ActionOptions): Record<string, string> {
 	};
 }
 
-/** Runs main, and then post where it is asked for, of an action folder. */
 export async function runActionFolder(folder: string, options: ActionOptions): Promise<ActionRun> {
 	const action: ActionFile = parse(await readFile(join(folder, "action.yml"), "utf8"));
 	if (!/^node\d+$/.test(action.runs.using) || action.runs.main === undefined)

@@ -1,4 +1,3 @@
-// A resolved config for tests, read by the product itself from YAML.
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 

@@ -1,4 +1,3 @@
-// Makes layers and kernels of an engine for tests, in few words.
 import type { ArmKernels, ArmLayers, TimedLayer } from "../../generated/result.ts";
 
 /** `times` by layer's name, milliseconds; the order is that of the engine. */

@@ -1,4 +1,3 @@
-// Builds results for tests: each part has sound defaults, and a test names only what it is about.
 import type {
 	ArmStats,
 	BuildRecord,

@@ -1,4 +1,3 @@
-// Collects the output of a child process until it ends.
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
 

@@ -1,4 +1,3 @@
-// Files with a few bytes changed and their end cut, for properties.
 import fc from "fast-check";
 
 /** One of the seeds with its index. @param fromEnd changes mostly bytes near the end, where archives have their directory. */

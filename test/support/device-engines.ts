@@ -99,7 +99,6 @@ export interface PairScore {
 	/** Share of the nodes in the head's kernels whose component has kernels in both engines. */
 	aligned: number;
 	rows: number;
-	/** Rows without a cause. */
 	unfounded: number;
 	warnings: readonly string[];
 	/** The culprit is named in one of the first three rows. */

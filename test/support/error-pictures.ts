@@ -1,8 +1,6 @@
-// Builders of failed golden checks with an error map.
 import { Buffer } from "node:buffer";
 import type { ErrorMap, GoldenCheck } from "../../generated/result.ts";
 
-/** Bytes of cells in base64, as result.json has them. */
 export function cellsOf(bytes: readonly number[]): string {
 	return Buffer.from(bytes).toString("base64");
 }

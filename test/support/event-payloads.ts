@@ -6,7 +6,6 @@ export function repository(fullName = "acme/engines", id = 70_001): Record<strin
 	const [login = "", name = ""] = fullName.split("/");
 	return {
 		id,
-		node_id: "R_kgDOabc",
 		name,
 		full_name: fullName,
 		private: false,
@@ -28,7 +27,6 @@ export interface PullOptions {
 	action?: string;
 	headRef?: string;
 	baseRef?: string;
-	/** null: the fork was deleted. */
 	headRepository?: Record<string, unknown> | null;
 	draft?: boolean;
 	user?: Record<string, unknown>;
@@ -77,12 +75,7 @@ export function push(
 		created: /^0+$/.test(before),
 		deleted: false,
 		forced: false,
-		base_ref: null,
-		compare: "https://github.com/acme/engines/compare/a...b",
-		commits: [{ id: after, message: "Change", distinct: true }],
-		head_commit: { id: after },
 		repository: repository(),
-		pusher: { name: "octocat" },
 		sender,
 		...more,
 	};
@@ -94,11 +87,6 @@ export function release(tag: string, more: Record<string, unknown> = {}): Record
 		release: {
 			id: 1,
 			tag_name: tag,
-			target_commitish: "main",
-			name: tag,
-			draft: false,
-			prerelease: false,
-			body: "Notes",
 			...more,
 		},
 		repository: repository(),
@@ -128,7 +116,6 @@ export function mergeGroup(head: string, base: string): Record<string, unknown> 
 			head_ref: `refs/heads/gh-readonly-queue/main/pr-7-${base}`,
 			base_sha: base,
 			base_ref: "refs/heads/main",
-			head_commit: { id: head },
 		},
 		repository: repository(),
 		sender,
@@ -147,11 +134,9 @@ export function workflowRun(headSha: string, more: Record<string, unknown> = {})
 			event: "pull_request",
 			status: "completed",
 			conclusion: "failure",
-			pull_requests: [],
 			head_repository: repository("stranger/engines", 80_002),
 			...more,
 		},
-		workflow: { id: 3 },
 		repository: repository(),
 		sender,
 	};

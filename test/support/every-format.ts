@@ -1,4 +1,3 @@
-// One result in the three formats that people read.
 import type { Result } from "../../generated/result.ts";
 import { renderHtml } from "../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../src/core/report/markdown.ts";

@@ -1,5 +1,3 @@
-// In-memory ports for the tests of stages: no file, no process, no clock but these.
-
 import type { Arm } from "../../generated/result.ts";
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import type { OnnxModel } from "../../src/core/onnx/model.ts";

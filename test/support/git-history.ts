@@ -1,4 +1,3 @@
-// Real git repositories for tests: a history drawn by name, written at once, and clones of it as a workflow has them.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -160,7 +159,6 @@ export function checkOut({ origin, folder, ref, commit, depth }: Checkout): stri
 	return folder;
 }
 
-/** How many commits a clone holds. */
 export function countCommits(folder: string): number {
 	const kinds = git(folder, "cat-file", "--batch-check=%(objecttype)", "--batch-all-objects").split("\n");
 	return kinds.filter((kind) => kind === "commit").length;

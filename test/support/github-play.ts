@@ -18,11 +18,9 @@ export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** The event of a job, and its machine. */
 export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
 	replay: Replay;
 	inputs?: Record<string, string>;
-	/** Folder of the action. */
 	action?: "." | "plan" | "report" | "golden";
 	/** Depth of the clone; 1 as from actions/checkout, 0 for the full history. */
 	depth?: number;
@@ -50,12 +48,10 @@ export interface Play {
 	origin: string;
 	/** Commits files on top of a commit, or as the first one; `ref` names it in the origin. */
 	commit(files: Files, at: { onto?: string; ref?: string | undefined }): string;
-	/** The merge that GitHub tests, as refs/pull/N/merge. */
 	merge(pull: { number: number; base: string; head: string }): string;
 	tag(name: string, commit: string): void;
 	/** Commits both sides of a comparison: the base as main, the head onto it. */
 	sides(comparison: Comparison, changes?: Changes, headRef?: string): { base: string; head: string };
-	/** Merges and runs pull request 7. */
 	pull(
 		pushed: { base: string; head: string },
 		job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
@@ -195,7 +191,6 @@ function installWatched(folder: string, replay: Replay, variables: string): stri
 	return path;
 }
 
-/** Files of an archive by name. */
 export function readArchive(archive: Buffer): Map<string, Buffer> {
 	const files = new Map<string, Buffer>();
 	const end = archive.lastIndexOf(Buffer.from("PK\u0005\u0006", "latin1"));

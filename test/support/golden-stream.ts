@@ -84,7 +84,6 @@ function inferBackend(
 	};
 }
 
-/** Each output `y` is the input `x`, in memory of its own. */
 export function echo(job: InferJob): InferResult {
 	const cases = job.cases.map(({ id, inputs }): InferredCase => {
 		const { dtype, shape: size, data } = inputs["x"]!;

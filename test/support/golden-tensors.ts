@@ -1,5 +1,3 @@
-// Tensors and manifests for tests of golden comparison.
-
 import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
 import type { CaseInput } from "../../src/golden/core/compare/judge.ts";
 import { elementBytes, elementCount, type Tensor } from "../../src/golden/core/tensor/tensor.ts";

@@ -20,7 +20,6 @@ export interface Nights {
 	events: readonly Event[];
 }
 
-/** mulberry32 */
 export function randomFrom(seed: number): { uniform(): number; normal(): number } {
 	let state = seed >>> 0;
 	const uniform = (): number => {
@@ -219,7 +218,6 @@ export function simulateNights(plan: Plan): Nights {
 	return shown;
 }
 
-/** The effect of an event on the engines in a night. */
 function change(
 	{ kind, night: since, series }: Event,
 	night: number,
@@ -247,7 +245,6 @@ export function seriesOf(records: Nights["records"]): Series {
 	return readSeries(records.map(({ record }) => record));
 }
 
-/** Two hundred nights of twelve series, twelve rotations, one change of the driver. */
 export function planOf(seed: number): Plan {
 	const random = randomFrom(seed * 7919);
 	const some = (count: number): number[] => {

@@ -1,4 +1,3 @@
-// Records of a history for tests: each part has sound defaults, and a test names only what it is about.
 import { createHash } from "node:crypto";
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { fileOf } from "../../src/history/core/files.ts";

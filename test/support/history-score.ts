@@ -12,11 +12,10 @@ export interface Score {
 	right: number;
 	/** Alarms that nothing explains and that blame a change. */
 	blamed: number;
-	/** Largest error of a chained level. */
 	levelError: number;
 }
 
-const causeOf = {
+export const causeOf = {
 	creep: "change",
 	step: "change",
 	golden: "change",
@@ -31,7 +30,7 @@ export function scoreNights(nights: Nights): Score {
 	const score: Score = {
 		delays: { creep: [], step: [], golden: [] },
 		falseAlarms: 0,
-		seriesYears: 0,
+		seriesYears: ((nights.levels[0]?.length ?? 0) * nights.records.length) / 365.25,
 		explained: 0,
 		right: 0,
 		blamed: 0,
@@ -48,7 +47,6 @@ export function scoreNights(nights: Nights): Score {
 	score.falseAlarms = shifts.filter(
 		({ chain, raised }) => !real.some((event) => explained(event, chain.series, raised)),
 	).length;
-	score.seriesYears = ((nights.levels[0]?.length ?? 0) * nights.records.length) / 365.25;
 	for (const event of nights.events) {
 		if (event.kind !== "creep" && event.kind !== "step" && event.kind !== "golden") continue;
 		const metric = event.kind === "golden" ? "error" : "latency";

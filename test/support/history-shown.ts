@@ -2,19 +2,11 @@
 import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import type { Nights } from "./history-nights.ts";
 import { nightAt } from "./history-records.ts";
+import { causeOf } from "./history-score.ts";
 
 export type ShownTrend = ReturnType<typeof trendFacts>;
 
 const figures = { creep: "latency", step: "latency", golden: "error out relative-l2" } as const;
-const causes = {
-	creep: "change",
-	step: "change",
-	golden: "change",
-	method: "method",
-	host: "host",
-	neighbour: "noise",
-} as const;
-
 /** `shown[n]` is the trend as it stood after night n. */
 export function scoreShown(shown: readonly ShownTrend[], { events, levels }: Nights) {
 	const nightOf = new Map(shown.map((_, night) => [nightAt(night), night]));
@@ -47,7 +39,7 @@ export function scoreShown(shown: readonly ShownTrend[], { events, levels }: Nig
 	const judged = alarms.map(({ cause, raised, series }) => {
 		const night = nightOf.get(raised) ?? 0;
 		const own = events.filter((event) => series.some((one) => touches(event, one.series, night)));
-		return { cause, isReal: own.length > 0, isRight: own.some(({ kind }) => causes[kind] === cause) };
+		return { cause, isReal: own.length > 0, isRight: own.some(({ kind }) => causeOf[kind] === cause) };
 	});
 	const chains = (shown.at(-1)?.levels ?? []).filter(({ figure }) => figure === "latency");
 	return {

@@ -10,9 +10,7 @@ interface Commit {
 
 export interface MemoryRepository extends Repository {
 	branches: Map<string, string>;
-	/** Open ones. */
 	pulls: (HostedPull & { head: string; base: string; draft: boolean })[];
-	/** Everything that was written, in order. */
 	writes: string[];
 	parents(commit: string): readonly string[];
 	files(commit: string): Record<string, string>;
@@ -38,7 +36,6 @@ function refuse(
 	return { state: "failed", fault: { code, message, fix: "" } };
 }
 
-/** Objects by their hashes. */
 function createObjects() {
 	const commits = new Map<string, Commit>();
 	const trees = new Map<string, ReadonlyMap<string, string>>();

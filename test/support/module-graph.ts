@@ -1,10 +1,8 @@
-// Every module of src that an entry reaches, by import statements and by import().
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const specifier = /(?:from|import)\s*\(?\s*"(\.[^"]+\.(?:ts|js))"/g;
 
-/** Paths, the entry among them. */
 export function reachableModules(entry: string): string[] {
 	const seen = new Set<string>();
 	const waiting = [entry];

@@ -1,4 +1,3 @@
-// Writes ONNX files for tests and benchmarks: each function gives the bytes of one protobuf message.
 import type { ExternalFile, InspectedModel, OnnxModel } from "../../src/core/onnx/model.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
@@ -188,7 +187,6 @@ export function definition(signature: string, body: string): Bytes {
 	);
 }
 
-/** A tensor of int64 along one axis. */
 export function ints(name: string, ...values: readonly number[]): Bytes {
 	return tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
 }
@@ -216,7 +214,6 @@ export function model(init: ModelInit = {}): Bytes {
 	);
 }
 
-/** The model as the reader reads it. */
 export function modelOf(init: ModelInit = {}): OnnxModel {
 	return readOnnx(memorySource(model(init)), "m.onnx");
 }

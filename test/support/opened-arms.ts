@@ -28,7 +28,6 @@ function sideOf(text: string): SideConfig {
 	return { state: "broken", why: loaded.errors[0]?.message ?? "" };
 }
 
-/** The trtgate.yml of each side, where it has one. */
 const configs: ConfigReader = {
 	inFolder: async (folder) => {
 		const path = join(folder, "trtgate.yml");
@@ -64,7 +63,6 @@ export const read = (opened: OpenedArms, arm: "base" | "head", name: string): st
 
 export const texts = { base: { "model.onnx": "base model" }, head: { "model.onnx": "head model" } };
 
-/** Both sides' model.onnx. */
 export const modelsOf = (opened: OpenedArms): string[] => [
 	read(opened, "base", "model.onnx"),
 	read(opened, "head", "model.onnx"),

@@ -1,5 +1,3 @@
-// Jobs and backends for tests of the ONNX Runtime adapter.
-
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,30 +39,11 @@ export function testReference() {
 
 export function modelAt(path: string, external: ModelOnDisk["external"] = []): ModelOnDisk {
 	const bytes = readFileSync(path);
-	const graph = {
-		name: "",
-		inputs: [],
-		outputs: [],
-		nodes: [],
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-	};
-	const onnx = {
-		bytes: bytes.length,
-		irVersion: 10,
-		producer: "",
-		producerVersion: "",
-		opsets: {},
-		graph,
-		functions: [],
-	};
-	return {
-		path,
-		onnx,
-		sha256: createHash("sha256").update(bytes).digest("hex"),
-		external,
-	} as unknown as ModelOnDisk;
+	const none = { nodes: [], initializers: [], subgraphs: [] };
+	const graph = { name: "", inputs: [], outputs: [], valueInfo: [], ...none };
+	const onnx = { bytes: bytes.length, irVersion: 10, opsets: {}, graph, functions: [] };
+	const sha256 = createHash("sha256").update(bytes).digest("hex");
+	return { path, onnx, sha256, external } as unknown as ModelOnDisk;
 }
 
 export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<BuildJob> = {}): BuildJob {

@@ -17,7 +17,6 @@ export interface Planted {
 	enginesMs: { base: number; head: number } | null;
 }
 
-/** An engine to plant changes into. */
 export interface Host extends RecordedEngine {
 	/** More profiles of the same engine, built again: they only say how times scatter. */
 	rebuilt?: readonly LayerProfile[];
@@ -31,7 +30,6 @@ interface Timed extends EngineLayer {
 	like: number;
 }
 
-/** Mulberry32. */
 export function randomOf(seed: number): () => number {
 	let state = seed;
 	return () => {
@@ -124,6 +122,11 @@ const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => 
 const nodeOf = ({ onnxNodes, name }: Timed): string => onnxNodes[0] ?? name;
 const as = (dtype: string, format: string) => (tensor: LayerTensor) => ({ ...tensor, dtype, format });
 
+function inType(layer: Timed, precision: string, format: string): Timed {
+	const to = as(precision, format);
+	return { ...layer, precision, inputs: layer.inputs.map(to), outputs: layer.outputs.map(to) };
+}
+
 function copy(of: LayerTensor, to: string, { name, like }: Timed, ms: number): Timed {
 	const out = { ...of, name: `${of.name} copied`, format: to, dtype: to === "Float" ? "fp32" : "fp16" };
 	const none = { onnxNodes: [], foreign: null, region: null, weights: null, parameters: {}, tactic: null };
@@ -141,7 +144,6 @@ function copy(of: LayerTensor, to: string, { name, like }: Timed, ms: number): T
 	};
 }
 
-/** No kernel under the profiler takes less. */
 const shortMs = 0.006;
 
 /** Two layers for one: the last node of a fusion by itself. */
@@ -169,13 +171,8 @@ function halves(layer: Timed, rest: number): [Timed, Timed] {
 
 function withoutDetails({ info, profiles: own }: RecordedEngine): RecordedEngine {
 	const none = {
-		type: null,
-		precision: null,
-		tactic: null,
-		weights: null,
-		inputs: [],
-		outputs: [],
-		parameters: {},
+		...{ type: null, precision: null, tactic: null, weights: null },
+		...{ inputs: [], outputs: [], parameters: {} },
 	};
 	return {
 		info: { ...info, detail: "names", layers: info.layers.map((layer) => ({ ...layer, ...none })) },
@@ -183,7 +180,6 @@ function withoutDetails({ info, profiles: own }: RecordedEngine): RecordedEngine
 	};
 }
 
-/** Every name is another, as after an export by another tool. */
 function renamed(layers: readonly Timed[]): Timed[] {
 	const other = (name: string): string =>
 		`n${[...name].reduce((hash, char) => (Math.imul(hash, 31) + char.charCodeAt(0)) | 0, 7) >>> 0}`;
@@ -201,14 +197,7 @@ function renamed(layers: readonly Timed[]): Timed[] {
 const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	"cast to fp32": ({ layers, at }) => {
 		const layer = layers[at]!;
-		const wide = as("fp32", "Float");
-		const own = {
-			...layer,
-			precision: "fp32",
-			inputs: layer.inputs.map(wide),
-			outputs: layer.outputs.map(wide),
-			ms: layer.ms * 1.7,
-		};
+		const own = { ...inType(layer, "fp32", "Float"), ms: layer.ms * 1.7 };
 		const before = copy(layer.inputs[0]!, "Float", layer, 0.004);
 		return { head: swap(layers, at, before, own), culprit: nodeOf(layer) };
 	},
@@ -235,14 +224,7 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	},
 	"lost int8": ({ layers, at }) => {
 		const layer = layers[at]!;
-		const narrow = as("int8", "Int8");
-		const own = {
-			...layer,
-			precision: "int8",
-			inputs: layer.inputs.map(narrow),
-			outputs: layer.outputs.map(narrow),
-			ms: layer.ms * 0.6,
-		};
+		const own = { ...inType(layer, "int8", "Int8"), ms: layer.ms * 0.6 };
 		return { base: swap(layers, at, own), head: layers, culprit: nodeOf(layer) };
 	},
 	plugin: ({ layers, at }) => {

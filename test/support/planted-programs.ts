@@ -27,7 +27,6 @@ export interface Planted {
 	ran(): string[];
 	/** A shell command that leaves the mark `name`. */
 	mark(name: string): string;
-	/** Writes everything into the root of a checkout. */
 	into(workspace: string): void;
 	/** Search paths that lead into the checkout in every possible way, ahead of the real folders. */
 	searchPaths(workspace: string, path: string): Record<string, string>;

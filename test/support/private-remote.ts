@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
 export interface PrivateRemote {
-	/** URL of the server; the repository is `acme/engines`. */
 	port: number;
 	/** Authorization that each request sent. */
 	seen: { path: string; authorization: string | undefined }[];
@@ -15,7 +14,6 @@ export interface PrivateRemote {
 }
 
 export interface RemoteRules {
-	/** Folder of the bare repository. */
 	gitDir: string;
 	token: string;
 	/** What the token may not do; GitHub then answers as if the repository did not exist. */

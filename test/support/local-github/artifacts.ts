@@ -1,4 +1,3 @@
-// The artifact service of a run, Twirp in JSON.
 import { createBlob, digestOf, signedUrl } from "./blobs.ts";
 import type { Reply } from "./http.ts";
 import { formatTime } from "./render.ts";
@@ -56,23 +55,9 @@ function createArtifact(
 	{ name, runId, attempt, jobBackendId, mimeType, expiresAt }: Named,
 ): Artifact {
 	const artifact: Artifact = {
-		...{
-			id: world.nextId(),
-			name,
-			runId,
-			attempt,
-			jobBackendId,
-			mimeType,
-			expiresAt,
-			createdAt: world.now(),
-		},
-		...{
-			blob: createBlob(world, mimeType === "application/zip" ? ".zip" : ""),
-			sizeBytes: 0,
-			digest: null,
-			isFinal: false,
-			isExpired: false,
-		},
+		...{ id: world.nextId(), name, runId, attempt, jobBackendId, mimeType, expiresAt },
+		...{ createdAt: world.now(), sizeBytes: 0, digest: null, isFinal: false },
+		blob: createBlob(world, mimeType === "application/zip" ? ".zip" : ""),
 	};
 	world.state.artifacts.push(artifact);
 	return artifact;
@@ -87,11 +72,10 @@ function finish(artifact: Artifact, blob: Blob): void {
 	Object.assign(artifact, { isFinal: true, sizeBytes: blob.content.length, digest });
 }
 
+export type NewArtifact = { runId: number; name: string; archive: Buffer; attempt?: number };
+
 /** Puts an archive into a run, as a job that is over would have left it. */
-export function addArtifact(
-	world: World,
-	given: { runId: number; name: string; archive: Buffer; attempt?: number },
-): Artifact {
+export function addArtifact(world: World, given: NewArtifact): Artifact {
 	const { archive, attempt = 1, ...named } = given;
 	const artifact = createArtifact(world, {
 		...named,
@@ -162,7 +146,6 @@ function list(call: TwirpCall): Reply {
 		(artifact) =>
 			artifact.runId === call.rights.runId &&
 			artifact.isFinal &&
-			!artifact.isExpired &&
 			(name === "" || artifact.name === name) &&
 			(id === "" || String(artifact.id) === id),
 	);
@@ -172,7 +155,7 @@ function list(call: TwirpCall): Reply {
 function sign(call: TwirpCall): Reply {
 	if (!isOwnRun(call)) return foreign();
 	const artifact = named(call, true);
-	return artifact && !artifact.isExpired
+	return artifact
 		? { status: 200, body: { name: artifact.name, signed_url: signedUrl(call.world, artifact.blob) } }
 		: twirpError(404, "not_found", "artifact not found");
 }

@@ -36,18 +36,7 @@ function create(call: TwirpCall): Reply {
 			"cache entry with the same key, version, and scope already exists",
 		);
 	const blob = createBlob(call.world, "");
-	const time = call.world.now();
-	call.world.state.caches.push({
-		id: call.world.nextId(),
-		key,
-		version,
-		scope,
-		blob,
-		sizeBytes: 0,
-		isFinal: false,
-		createdAt: time,
-		usedAt: time,
-	});
+	call.world.state.caches.push({ id: call.world.nextId(), key, version, scope, blob, isFinal: false });
 	return { status: 200, body: { ok: true, message: "", signed_upload_url: signedUrl(call.world, blob) } };
 }
 
@@ -64,15 +53,8 @@ function finalize(call: TwirpCall): Reply {
 			status: 200,
 			body: { ok: false, message: "size_bytes is not that of the upload", entry_id: "0" },
 		};
-	Object.assign(cache, { isFinal: true, sizeBytes: blob.content.length });
+	cache.isFinal = true;
 	return { status: 200, body: { ok: true, message: "", entry_id: String(cache.id) } };
-}
-
-function newest(caches: readonly Cache[]): Cache | undefined {
-	return caches.reduce<Cache | undefined>(
-		(best, cache) => (best && best.id > cache.id ? best : cache),
-		undefined,
-	);
 }
 
 /** In each scope: the very key, then its prefix, then the prefix of each restore key; the newest of several. */
@@ -80,15 +62,15 @@ function findCache(call: TwirpCall): Cache | undefined {
 	const version = fieldOf(call, "version");
 	const restore = call.body["restore_keys"] ?? call.body["restoreKeys"];
 	const keys = [fieldOf(call, "key"), ...(Array.isArray(restore) ? restore.map(String) : [])];
-	for (const { scope, canRead } of call.rights.cacheScopes) {
+	for (const { scope } of call.rights.cacheScopes) {
 		const held = call.world.state.caches.filter(
-			(cache) => canRead && cache.isFinal && cache.scope === scope && cache.version === version,
+			(cache) => cache.isFinal && cache.scope === scope && cache.version === version,
 		);
 		const tries = [
 			held.filter((cache) => cache.key === keys[0]),
 			...keys.map((key) => held.filter((cache) => cache.key.startsWith(key))),
 		];
-		const found = newest(tries.find((some) => some.length > 0) ?? []);
+		const found = tries.find((some) => some.length > 0)?.at(-1);
 		if (found) return found;
 	}
 	return undefined;
@@ -97,11 +79,8 @@ function findCache(call: TwirpCall): Cache | undefined {
 function sign(call: TwirpCall): Reply {
 	const wrong = judgeKey(fieldOf(call, "key"));
 	if (wrong) return wrong;
-	if (!call.rights.cacheScopes.some((scope) => scope.canRead))
-		return twirpError(403, "permission_denied", "cache read denied: token has no readable cache scopes");
 	const cache = findCache(call);
 	if (!cache) return { status: 200, body: { ok: false, signed_download_url: "", matched_key: "" } };
-	cache.usedAt = call.world.now();
 	return {
 		status: 200,
 		body: { ok: true, signed_download_url: signedUrl(call.world, cache.blob), matched_key: cache.key },

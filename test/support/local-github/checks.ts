@@ -1,4 +1,3 @@
-// Check runs.
 import { type Call, notFound, ok, paginate, type Route, textOf } from "./http.ts";
 import { type Json, pageUrl } from "./render.ts";
 import type { Annotation, CheckRun } from "./state.ts";

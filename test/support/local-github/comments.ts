@@ -1,4 +1,3 @@
-// Comments of issues and pull requests.
 import {
 	type Call,
 	type Need,

@@ -1,4 +1,3 @@
-// The comparison of two commits.
 import { type CommitFacts, readCommit } from "./git-objects.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse } from "./http.ts";
 import type { World } from "./world.ts";
@@ -21,9 +20,12 @@ async function commitsIn(world: World, range: string): Promise<CommitFacts[]> {
 	return commits.filter((commit) => commit !== undefined);
 }
 
-function renderCommit({ sha, message, author, committer, tree, parents }: CommitFacts) {
-	const commit = { message, author, committer, tree: { sha: tree } };
-	return { sha, commit, author: null, committer: null, parents: parents.map((parent) => ({ sha: parent })) };
+function renderCommit({ sha, message, tree, parents }: CommitFacts) {
+	return {
+		sha,
+		commit: { message, tree: { sha: tree } },
+		parents: parents.map((parent) => ({ sha: parent })),
+	};
 }
 
 /** A side may be `owner:branch`; one network of forks shares its objects. */

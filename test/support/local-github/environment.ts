@@ -8,14 +8,7 @@ import type { Access, Permissions, Pull, Run } from "./state.ts";
 import type { CacheScope, JobRights, World } from "./world.ts";
 
 export interface Job {
-	event:
-		| "pull_request"
-		| "push"
-		| "schedule"
-		| "workflow_dispatch"
-		| "merge_group"
-		| "release"
-		| "workflow_run";
+	event: string;
 	/** The event's payload; `repository` is added, and a pull request in it becomes known to the service. */
 	payload: object;
 	workspace: string;
@@ -26,25 +19,13 @@ export interface Job {
 	permissions?: Readonly<Record<string, Access>>;
 	runId?: number;
 	runAttempt?: number;
-	actor?: string;
 	/** The event comes from a fork: the token reads at most, and so does the cache of a workflow_run. */
 	isFork?: boolean;
 	/** Name of the job; `gate` by default. */
 	job?: string;
 }
 
-const scopes = [
-	"actions",
-	"checks",
-	"contents",
-	"deployments",
-	"discussions",
-	"issues",
-	"packages",
-	"pages",
-	"pull-requests",
-	"statuses",
-];
+const scopes = ["actions", "checks", "contents", "issues", "pull-requests"];
 
 function permissionsOf(job: Job): Permissions {
 	const asked = job.permissions ?? Object.fromEntries(scopes.map((scope) => [scope, "write" as const]));
@@ -69,8 +50,8 @@ function cacheScopesOf(world: World, job: Job): CacheScope[] {
 	const own = job.event === "workflow_run" ? main : job.ref;
 	const others = [...(base === "" ? [] : [`refs/heads/${base}`]), main].filter((scope) => scope !== own);
 	return [
-		{ scope: own, canRead: true, canWrite: cacheModeOf(job) === "write" },
-		...[...new Set(others)].map((scope) => ({ scope, canRead: true, canWrite: false })),
+		{ scope: own, canWrite: cacheModeOf(job) === "write" },
+		...[...new Set(others)].map((scope) => ({ scope, canWrite: false })),
 	];
 }
 
@@ -81,9 +62,8 @@ function cacheModeOf(job: Job): "read" | "write" {
 /** An unsigned token as the runner hands it out: clients only read it. */
 function runtimeTokenOf(rights: JobRights): string {
 	const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-	const permission = (scope: CacheScope): number => (scope.canRead ? 1 : 0) + (scope.canWrite ? 2 : 0);
 	const ac = JSON.stringify(
-		rights.cacheScopes.map((scope) => ({ Scope: scope.scope, Permission: permission(scope) })),
+		rights.cacheScopes.map(({ scope, canWrite }) => ({ Scope: scope, Permission: canWrite ? 3 : 1 })),
 	);
 	const claims = {
 		scp: `Actions.ExampleScope Actions.Results:${rights.runBackendId}:${rights.jobBackendId}`,
@@ -193,7 +173,7 @@ function createRights(world: World, job: Job): JobRights {
 }
 
 function githubVariables(world: World, job: Job, rights: JobRights): Record<string, string> {
-	const actor = job.actor ?? "octocat";
+	const actor = "octocat";
 	const isPull = job.event === "pull_request";
 	return {
 		GITHUB_ACTION: "__trtgate",

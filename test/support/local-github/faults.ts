@@ -1,6 +1,3 @@
-// Faults by script: what a test injects stands between a request and its handler.
-import type { ServerResponse } from "node:http";
-
 export interface Fault {
 	method?: string;
 	/** Tried on path and query as they come. */
@@ -39,15 +36,4 @@ export function createFaults(): Faults {
 			return found?.fault;
 		},
 	};
-}
-
-/** The fault has an answer of its own, in place of the handler's. */
-export function answersItself(fault: Fault): boolean {
-	return fault.status !== undefined || fault.body !== undefined;
-}
-
-/** Sends half of what was announced, then cuts. */
-export function sendHalf(response: ServerResponse, content: Buffer): void {
-	response.setHeader("content-length", Math.max(content.length, 2));
-	response.write(content.subarray(0, Math.floor(content.length / 2)), () => response.destroy());
 }

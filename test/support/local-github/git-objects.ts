@@ -1,22 +1,13 @@
-// Blobs, trees and commits, on a real repository.
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { type GitStore, runGit } from "./git.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
 import type { Json } from "./render.ts";
 
-export interface Person {
-	name: string;
-	email: string;
-	date: string;
-}
-
 export interface CommitFacts {
 	sha: string;
 	tree: string;
 	parents: string[];
-	author: Person;
-	committer: Person;
 	message: string;
 }
 
@@ -30,65 +21,23 @@ export async function typeOf(git: GitStore, sha: string): Promise<string | undef
 
 export async function readCommit(git: GitStore, sha: string): Promise<CommitFacts | undefined> {
 	if ((await typeOf(git, sha)) !== "commit") return undefined;
-	const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
-	const [tree = "", parents = "", an = "", ae = "", ad = "", cn = "", ce = "", cd = "", message = ""] = text(
-		await git.run(["show", "-s", `--format=${format}`, sha]),
-	).split("\0");
-	return {
-		...{ sha, tree, parents: parents.split(" ").filter(isSha), message: message.trimEnd() },
-		author: { name: an, email: ae, date: utc(ad) },
-		committer: { name: cn, email: ce, date: utc(cd) },
-	};
+	const shown = text(await git.run(["show", "-s", "--format=%T%x00%P%x00%B", sha]));
+	const [tree = "", parents = "", message = ""] = shown.split("\0");
+	return { sha, tree, parents: parents.split(" ").filter(isSha), message: message.trimEnd() };
 }
 
-function utc(date: string): string {
-	return new Date(date).toISOString().replace(/\.\d+Z$/, "Z");
+function renderGitCommit({ sha, message, tree, parents }: CommitFacts): Json {
+	return { sha, message, tree: { sha: tree }, parents: parents.map((parent) => ({ sha: parent })) };
 }
 
-function renderGitCommit({ sha, author, committer, message, tree, parents }: CommitFacts): Json {
-	const shown = parents.map((parent) => ({ sha: parent }));
-	return { sha, author, committer, message, tree: { sha: tree }, parents: shown };
-}
-
-function personVariables(role: "AUTHOR" | "COMMITTER", value: unknown): Record<string, string> {
-	const said = (value ?? {}) as Partial<Person>;
-	const parts: [string, string | undefined][] = [
-		["NAME", said.name],
-		["EMAIL", said.email],
-		["DATE", said.date],
-	];
-	return Object.fromEntries(
-		parts.flatMap(([part, given]) => (given === undefined ? [] : [[`GIT_${role}_${part}`, given]])),
-	);
-}
-
-export interface NewCommit {
-	tree: string;
-	parents: readonly string[];
-	message: string;
-	author?: unknown;
-	committer?: unknown;
-}
-
-export async function writeCommit(git: GitStore, commit: NewCommit): Promise<string> {
-	const argv = ["commit-tree", commit.tree, ...commit.parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-	const env = {
-		...personVariables("AUTHOR", commit.author),
-		...personVariables("COMMITTER", commit.committer ?? commit.author),
-	};
-	return text(await runGit(git.folder, argv, { input: commit.message, env }));
-}
-
-export async function writeBlob(git: GitStore, content: string | Buffer): Promise<string> {
+async function writeBlob(git: GitStore, content: string | Buffer): Promise<string> {
 	return text(await git.run(["hash-object", "-w", "--stdin"], content));
 }
 
 interface TreeEntry {
 	path?: string;
 	mode?: string;
-	type?: string;
 	sha?: string | null;
-	content?: string;
 }
 
 /** Lists a tree, whole or one level deep. */
@@ -108,25 +57,15 @@ function isTreePath(path: string): boolean {
 }
 
 /** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
-export async function writeTree(
-	git: GitStore,
-	entries: readonly TreeEntry[],
-	base?: string,
-): Promise<string> {
+async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
 	if (entries.some(({ path }) => !isTreePath(path ?? ""))) throw new Error("a path that no tree can hold");
 	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };
 	try {
 		if (base !== undefined) await runGit(git.folder, ["read-tree", base], { env });
 		const lines: string[] = [];
 		for (const entry of entries) {
-			const sha = entry.content === undefined ? entry.sha : await writeBlob(git, entry.content);
-			if (entry.type === "tree" && sha) {
-				await runGit(git.folder, ["read-tree", `--prefix=${entry.path}/`, sha], { env });
-				continue;
-			}
-			lines.push(
-				sha ? `${entry.mode ?? "100644"} ${sha}\t${entry.path}\0` : `0 ${"0".repeat(40)}\t${entry.path}\0`,
-			);
+			const { mode, sha, path } = entry;
+			lines.push(sha ? `${mode} ${sha}\t${path}\0` : `0 ${"0".repeat(40)}\t${path}\0`);
 		}
 		await runGit(git.folder, ["update-index", "-z", "--index-info"], { env, input: lines.join("") });
 		return text(await runGit(git.folder, ["write-tree"], { env }));
@@ -149,10 +88,8 @@ async function renderTree(call: Call, sha: string, isRecursive: boolean): Promis
 async function createTree(call: Call): Promise<Reply> {
 	const git = await call.world.git();
 	const entries = call.body["tree"] as TreeEntry[];
-	const bad = entries.find(
-		(entry) => !entry.path || !entry.mode || (entry.content === undefined && entry.sha === undefined),
-	);
-	if (bad) return refuse(422, "Must supply a valid tree: path, mode and either sha or content");
+	if (entries.some(({ path, mode, sha }) => !path || !mode || sha === undefined))
+		return refuse(422, "Must supply a valid tree: path, mode and sha");
 	for (const { sha } of entries)
 		if (typeof sha === "string" && (await typeOf(git, sha)) === undefined)
 			return refuse(422, `GitRPC::BadObjectState: ${sha}`);
@@ -172,15 +109,8 @@ async function createCommit(call: Call): Promise<Reply> {
 	for (const parent of parents)
 		if ((await typeOf(git, parent)) !== "commit")
 			return refuse(422, "Parent SHA does not exist or is not a commit object");
-	const { author, committer } = call.body;
-	const sha = await writeCommit(git, {
-		tree,
-		parents,
-		message: textOf(call, "message") ?? "",
-		author,
-		committer,
-	});
-	const commit = await readCommit(git, sha);
+	const argv = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
+	const commit = await readCommit(git, text(await git.run(argv, textOf(call, "message") ?? "")));
 	return commit ? ok(renderGitCommit(commit), 201) : notFound();
 }
 

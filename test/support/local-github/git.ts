@@ -1,4 +1,3 @@
-// A bare git repository behind refs, contents, commits and comparisons.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

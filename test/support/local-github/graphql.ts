@@ -1,4 +1,3 @@
-// Just enough GraphQL to tell who is asking.
 import { tokenOf } from "./access.ts";
 import { type Reply, refuse } from "./http.ts";
 import { isObject } from "./payload.ts";

@@ -1,4 +1,3 @@
-// One request as the handlers see it, and the replies they give.
 import type { IncomingMessage } from "node:http";
 import type { World } from "./world.ts";
 

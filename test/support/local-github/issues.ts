@@ -1,4 +1,3 @@
-// Issues of the repository; a pull request has one beneath it.
 import { bodyTooLong, issueNeeds } from "./comments.ts";
 import { type Call, notFound, ok, paginate, type Route, textOf, unprocessable } from "./http.ts";
 import { type Json, pageUrl, renderUser } from "./render.ts";

@@ -31,7 +31,7 @@ function describeRepository(world: World, fullName: string): Json {
 export function completePayload(world: World, job: Job): Json {
 	const own = describeRepository(world, world.repository);
 	const source = job.isFork ? describeRepository(world, `stranger/${world.name}`) : own;
-	const whole: Json = { repository: own, sender: { login: job.actor ?? "octocat" }, ...job.payload };
+	const whole: Json = { repository: own, sender: { login: "octocat" }, ...job.payload };
 	const pull = whole["pull_request"];
 	if (isObject(pull)) {
 		const side = (name: string, repo: Json): Json => ({ repo, ...(isObject(pull[name]) ? pull[name] : {}) });

@@ -1,4 +1,3 @@
-// Pull requests: their issue beneath them holds title, labels and state.
 import { bodyTooLong } from "./comments.ts";
 import { addPull } from "./environment.ts";
 import {

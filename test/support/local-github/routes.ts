@@ -8,14 +8,12 @@ interface Compiled {
 }
 
 /** Placeholders that may hold slashes, since clients send them both encoded and plain. */
-const greedy = new Set(["path", "ref", "basehead", "branch", "tag"]);
+const greedy = new Set(["ref", "basehead"]);
 
 function compile(route: Route): Compiled {
 	const names: string[] = [];
 	const source = route.template.replace(/[.]/g, "\\.").replace(/\/\{(\w+)\}/g, (_, name: string) => {
 		names.push(name);
-		// The root of the contents has no path.
-		if (name === "path") return "(?:/(.*?))?";
 		return greedy.has(name) ? "/(.+?)" : "/([^/]+)";
 	});
 	return { route, names, pattern: new RegExp(`^${source}/?$`) };

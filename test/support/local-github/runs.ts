@@ -1,6 +1,5 @@
-// Workflow runs, with their jobs and artifacts as REST shows them.
 import { signedUrl } from "./blobs.ts";
-import { type Call, notFound, ok, paginate, type Reply, type Route, refuse } from "./http.ts";
+import { type Call, notFound, ok, paginate, type Reply, type Route } from "./http.ts";
 import { type Json, renderRepository } from "./render.ts";
 import type { Artifact, JobExecution, Run } from "./state.ts";
 import type { World } from "./world.ts";
@@ -18,7 +17,7 @@ function renderRun(world: World, run: Run): Json {
 function renderArtifact(artifact: Artifact): Json {
 	return {
 		...{ id: artifact.id, name: artifact.name, size_in_bytes: artifact.sizeBytes, digest: artifact.digest },
-		...{ expired: artifact.isExpired, created_at: artifact.createdAt, expires_at: artifact.expiresAt },
+		...{ created_at: artifact.createdAt, expires_at: artifact.expiresAt },
 	};
 }
 
@@ -50,22 +49,6 @@ function listArtifacts(call: Call, run: Run): Reply {
 	}));
 }
 
-function listRuns(call: Call): Reply {
-	const matches = (name: string, value: string | null): boolean =>
-		!call.query.has(name) || call.query.get(name) === value;
-	const found = call.world.state.runs.filter(
-		(run) =>
-			matches("event", run.event) &&
-			matches("branch", run.headBranch) &&
-			(matches("status", run.status) || call.query.get("status") === run.conclusion),
-	);
-	return paginate(
-		call,
-		found.reverse().map((run) => renderRun(call.world, run)),
-		(page, total) => ({ total_count: total, workflow_runs: page }),
-	);
-}
-
 /** Handles a request about the run that the path names. */
 function ofRun(reply: (call: Call, run: Run) => Reply): Route["handle"] {
 	return (call) => {
@@ -78,7 +61,6 @@ const top = "/repos/{owner}/{repo}/actions";
 const read = { method: "GET", needs: [{ actions: "read" }] } as const;
 
 export const runRoutes: readonly Route[] = [
-	{ ...read, template: `${top}/runs`, handle: listRuns },
 	{ ...read, template: `${top}/runs/{run_id}`, handle: ofRun((call, run) => ok(renderRun(call.world, run))) },
 	{ ...read, template: `${top}/runs/{run_id}/artifacts`, handle: ofRun(listArtifacts) },
 	{ ...read, template: `${top}/runs/{run_id}/jobs`, handle: ofRun(listJobs) },
@@ -90,7 +72,6 @@ export const runRoutes: readonly Route[] = [
 				({ isFinal, id }) => isFinal && id === Number(call.params["artifact_id"]),
 			);
 			if (!artifact || call.params["archive_format"] !== "zip") return notFound();
-			if (artifact.isExpired) return refuse(410, "Artifact has expired");
 			return { status: 302, headers: { location: signedUrl(call.world, artifact.blob) } };
 		},
 	},

@@ -6,7 +6,7 @@ import { artifactService, type TwirpMethod, twirpError } from "./artifacts.ts";
 import { handleBlob } from "./blobs.ts";
 import { cacheService } from "./caches.ts";
 import type { Description } from "./description.ts";
-import { answersItself, type Fault, type Faults, sendHalf } from "./faults.ts";
+import type { Fault, Faults } from "./faults.ts";
 import { answerGraphql } from "./graphql.ts";
 import { type Call, isReply, notFound, type Reply, type Route, readBytes, refuse } from "./http.ts";
 import { isObject } from "./payload.ts";
@@ -40,7 +40,7 @@ async function readIncoming(message: IncomingMessage): Promise<Incoming> {
 		Object.entries(message.headers).map(([name, value]) => [name, String(value)]),
 	);
 	const bytes = await readBytes(message);
-	const isFile = path.startsWith("/blobs/") || path.startsWith("/uploads/");
+	const isFile = path.startsWith("/blobs/");
 	const incoming = {
 		method: message.method ?? "GET",
 		path,
@@ -64,13 +64,7 @@ export async function serve(
 ): Promise<void> {
 	const incoming = await readIncoming(message);
 	const path = message.url ?? "/";
-	const body =
-		incoming.json ??
-		(incoming.bytes.length === 0
-			? undefined
-			: incoming.isBadJson
-				? incoming.bytes.toString()
-				: incoming.bytes.length);
+	const body = incoming.json ?? (incoming.bytes.length || undefined);
 	const seen: SeenRequest = { method: incoming.method, path, body, headers: incoming.headers, status: 0 };
 	service.world.state.requests.push(seen);
 	const fault = service.faults.take(incoming.method, path);
@@ -86,7 +80,7 @@ export async function serve(
 
 async function answer(service: Service, incoming: Incoming, fault: Fault | undefined): Promise<Reply> {
 	const own =
-		fault && answersItself(fault)
+		fault && (fault.status !== undefined || fault.body !== undefined)
 			? { status: fault.status ?? 200, ...(fault.body === undefined ? {} : { body: fault.body }) }
 			: undefined;
 	if (own && !fault?.applied) return own;
@@ -159,7 +153,7 @@ async function rest(service: Service, incoming: Incoming): Promise<Reply> {
 }
 
 async function handle(service: Service, route: Route, call: Call, incoming: Incoming): Promise<Reply> {
-	const operation = `${route.method} ${route.template.replace(/^\/uploads/, "")}`;
+	const operation = `${route.method} ${route.template}`;
 	const wrong = service.description.judgeRequest(operation, call.query, incoming.json);
 	if (wrong.length > 0) {
 		call.world.state.violations.push(`${call.method} ${call.path}: ${wrong.join("; ")}`);
@@ -193,7 +187,8 @@ function send(response: ServerResponse, reply: Reply, fault: Fault | undefined):
 		response.setHeader("content-type", "application/json; charset=utf-8");
 	for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
 	if (fault?.truncate) {
-		sendHalf(response, content);
+		response.setHeader("content-length", Math.max(content.length, 2));
+		response.write(content.subarray(0, Math.floor(content.length / 2)), () => response.destroy());
 		return;
 	}
 	if (reply.status !== 204) response.setHeader("content-length", content.length);

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { addArtifact } from "./artifacts.ts";
+import { addArtifact, type NewArtifact } from "./artifacts.ts";
 import { checkRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
 import { compareRoutes } from "./compare.ts";
@@ -18,7 +18,7 @@ import { createFaults, type Fault } from "./faults.ts";
 import { createGitStore, type GitStore } from "./git.ts";
 import { objectRoutes } from "./git-objects.ts";
 import { refRoutes } from "./git-refs.ts";
-import { addIssue, issueRoutes, type NewIssue } from "./issues.ts";
+import { issueRoutes } from "./issues.ts";
 import { pullRoutes } from "./pulls.ts";
 import { formatTime } from "./render.ts";
 import { createRouter } from "./routes.ts";
@@ -28,7 +28,6 @@ import {
 	type Artifact,
 	type Comment,
 	createState,
-	type Issue,
 	type LocalGitHubState,
 	type Permissions,
 	type Pull,
@@ -49,8 +48,7 @@ export interface LocalGitHub {
 	/** A token of its own, for programs that are no job. */
 	token(permissions: Permissions, login?: string): string;
 	addPull(pull: NewPull): Pull;
-	addIssue(issue: NewIssue): Issue;
-	addArtifact(given: { runId: number; name: string; archive: Buffer; attempt?: number }): Artifact;
+	addArtifact(given: NewArtifact): Artifact;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
 	close(): Promise<void>;
 }
@@ -141,7 +139,6 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 			return token;
 		},
 		addPull: (pull) => addPull(world, pull),
-		addIssue: (issue) => addIssue(world, issue),
 		addArtifact: (given) => addArtifact(world, given),
 		addComment: (comment) => addComment(world, comment),
 		close,

@@ -110,7 +110,6 @@ export interface Artifact {
 	digest: string | null;
 	/** Only a finalised artifact is seen. */
 	isFinal: boolean;
-	isExpired: boolean;
 	createdAt: string;
 	expiresAt: string;
 }
@@ -122,10 +121,7 @@ export interface Cache {
 	/** Ref that may write it, as `refs/heads/main`. */
 	scope: string;
 	blob: string;
-	sizeBytes: number;
 	isFinal: boolean;
-	createdAt: string;
-	usedAt: string;
 }
 
 export interface Blob {

@@ -7,7 +7,6 @@ import type { LocalGitHubState, Permissions } from "./state.ts";
 export interface CacheScope {
 	scope: string;
 	canWrite: boolean;
-	canRead: boolean;
 }
 
 /** The job that a runtime token stands for. */
