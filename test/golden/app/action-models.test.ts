@@ -1,4 +1,3 @@
-// Which runs may change goldens, which inputs the golden action refuses, and which models it records.
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { checkInputs, checkTrust, chooseTargets } from "../../../src/golden/app/action-models.ts";

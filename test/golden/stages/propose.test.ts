@@ -1,4 +1,3 @@
-// Proposing to a repository in memory, on top of our newest commit, and never where it would undo what others commit.
 import { expect, it } from "vitest";
 import { PlatformError } from "../../../src/core/errors.ts";
 import { done, type Proposal, propose, writeFiles } from "../../../src/golden/stages/propose.ts";
