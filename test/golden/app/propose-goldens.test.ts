@@ -48,12 +48,8 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	git(top, "commit", "-q", "-m", "first");
 	const processes = gitProcesses();
 	onTestFinished(() => processes.killAll());
-	return {
-		top,
-		home: join(top, "engines"),
-		checkout: () => openCheckout(join(top, "engines"), processes),
-		processes,
-	};
+	const home = join(top, "engines");
+	return { top, home, checkout: () => openCheckout(home, processes), processes };
 }
 
 /** Message and fix of the refusal. */

@@ -230,7 +230,7 @@ it.each([
 	[
 		"a commit that GitHub does not know",
 		{ commit: "1".repeat(40) },
-		/GitHub does not know commit 1111111, or has no branch main/,
+		/does not know commit 1111111, or has no/,
 	],
 	["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
 	["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
