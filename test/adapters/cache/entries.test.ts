@@ -27,7 +27,7 @@ function open(maxBytes = 1e6) {
 	return { work, folder, store, put, get, target };
 }
 
-it("entryStore gives back the last files and facts kept under a name", async () => {
+it("gives back the last files and facts kept under a name", async () => {
 	const { put, get, target } = open();
 	expect(await put("a", "one")).toBeNull();
 	expect(await put("a", "second", { n: 2 })).toBeNull();
@@ -43,7 +43,7 @@ it.each([
 	["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
 	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
 	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
-])("entryStore gives nothing, and removes the entry, if %s", async (_, damage) => {
+])("gives nothing, and removes the entry, if %s", async (_, damage) => {
 	const { folder, put, get, target, work } = open();
 	await put("a", "one");
 	writeFileSync(target, "before");
@@ -54,7 +54,7 @@ it.each([
 	expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
 });
 
-it("entryStore lists names by their beginning, last used first", async () => {
+it("lists names by their beginning, last used first", async () => {
 	const { folder, store, put, get } = open();
 	for (const name of ["k-1", "k-2", "other"]) await put(name, name);
 	for (const [name, age] of [
@@ -68,7 +68,7 @@ it("entryStore lists names by their beginning, last used first", async () => {
 	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
 });
 
-it("entryStore drops the least recently used entries, and leftovers", async () => {
+it("drops the least recently used entries, and leftovers", async () => {
 	const { folder, store, put } = open(2500);
 	mkdirSync(join(folder, ".dead"), { recursive: true });
 	utimesSync(join(folder, ".dead"), 1, 1);
@@ -81,7 +81,7 @@ it("entryStore drops the least recently used entries, and leftovers", async () =
 	expect(readdirSync(folder).sort()).toEqual(["c", "d"]);
 });
 
-it("entryStore explains what it cannot keep, and leaves nothing", async () => {
+it("explains what it cannot keep, and leaves nothing", async () => {
 	const { folder, store, work } = open();
 	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(
 		/ENOENT/,
@@ -101,7 +101,7 @@ async function filled(names: readonly string[], bytes = 10): Promise<{ work: str
 
 const every = { sinceMs: 0, names: [], maxBytes: 1e9 };
 
-it("importEntries and collectEntries move a store, and give the same content the same digest", async () => {
+it("move a store, and give the same content the same digest", async () => {
 	const { work, store } = await filled(["a", "b"]);
 	const [folder, other] = [join(work, "folder"), join(work, "other")];
 	const collected = await collectEntries(store, folder, every);
@@ -114,14 +114,14 @@ it("importEntries and collectEntries move a store, and give the same content the
 	);
 });
 
-it("importEntries and collectEntries take the last used, and count those without room", async () => {
+it("take the last used, and count those without room", async () => {
 	const { work, store } = await filled(["old", "middle", "new"], 1000);
 	const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
 	expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
 	expect(collected).toMatchObject({ entries: 2, left: 1 });
 });
 
-it("importEntries and collectEntries leave entries that this run neither used nor brought", async () => {
+it("leave entries that this run neither used nor brought", async () => {
 	const { work, store } = await filled(["foreign", "brought", "used"]);
 	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
 	await collectEntries(store, join(work, "folder"), {
@@ -145,14 +145,14 @@ it.each<[string, (place: string) => void]>([
 				'{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}',
 			),
 	],
-])("importEntries and collectEntries refuse an entry with %s", async (_, damage) => {
+])("refuse an entry with %s", async (_, damage) => {
 	const { work, store } = await filled(["a"]);
 	damage(join(store, "a"));
 	expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
 	expect(readdirSync(join(work, "other"))).toEqual([]);
 });
 
-it("importEntries and collectEntries refuse a folder that is none, and names that lead elsewhere", async () => {
+it("refuse a folder that is none, and names that lead elsewhere", async () => {
 	const work = temporaryFolder();
 	mkdirSync(join(work, "in", "..hidden"), { recursive: true });
 	symlinkSync("/etc", join(work, "in", "link"));
@@ -160,7 +160,7 @@ it("importEntries and collectEntries refuse a folder that is none, and names tha
 	expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
 });
 
-it("importEntries and collectEntries never replace existing entries", async () => {
+it("never replace existing entries", async () => {
 	const { work, store } = await filled(["a"]);
 	const other = (await filled(["a"], 99)).store;
 	await importEntries(store, other);

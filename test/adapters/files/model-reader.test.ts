@@ -1,4 +1,3 @@
-// Models on disk: read whole or by their heads, with external data, and refused by name where they are damaged.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -43,14 +42,14 @@ async function externalOf(path: string): Promise<readonly ExternalFile[]> {
 	return (await fileModelReader().read(path)).external;
 }
 
-it("fileModelReader reads a model with the hash of the file", async () => {
+it("reads a model with the hash of the file", async () => {
 	const path = "test/fixtures/models/classifier.onnx";
 	const read = await fileModelReader().read(path);
 	expect(read).toMatchObject({ path, sha256: sha256(readFileSync(path)), external: [] });
 	expect(read.onnx.bytes).toBe(59_934);
 });
 
-it("fileModelReader reads a model of more than 2 GiB, by offsets", async () => {
+it("reads a model of more than 2 GiB, by offsets", async () => {
 	const path = join(temporaryFolder(), "huge.onnx");
 	const weightBytes = 2 ** 31 + 4096;
 	const weight = joined(tensor({ name: "w", dims: [weightBytes / 4] }), header(9, weightBytes));
@@ -72,7 +71,7 @@ it("fileModelReader reads a model of more than 2 GiB, by offsets", async () => {
 	expect(onnx.graph.nodes[0]?.op).toBe("Relu");
 });
 
-it("fileModelReader refuses a model that is not there, and a named pipe without waiting for it", async () => {
+it("refuses a model that is not there, and a named pipe without waiting for it", async () => {
 	const read = (path: string) => fileModelReader().read(path);
 	await expect(read("nothing.onnx")).rejects.toMatchObject({
 		code: "model-missing",
@@ -84,7 +83,7 @@ it("fileModelReader refuses a model that is not there, and a named pipe without 
 	await expect(read(path)).rejects.toThrow(/a named pipe/);
 });
 
-it("fileModelReader follows external data that is there, and hashes it with the model whatever the model is called", async () => {
+it("follows external data that is there, and hashes it with the model whatever the model is called", async () => {
 	const data = new Uint8Array(24).fill(7);
 	const path = place("sub/w.bin", { "sub/w.bin": data });
 	const home = dirname(path);
@@ -100,7 +99,7 @@ it("fileModelReader follows external data that is there, and hashes it with the 
 	expect((await fileModelReader().read(path)).sha256).not.toBe(read.sha256);
 });
 
-it("fileModelReader follows external data to the furthest end of all tensors, in subgraphs too", async () => {
+it("follows external data to the furthest end of all tensors, in subgraphs too", async () => {
 	const far = externalTensor("f", [1], { location: "w.bin", offset: "100", length: "4" });
 	const near = externalTensor("n", [4], { location: "w.bin" });
 	const path = place("", { "m.onnx": model({ initializers: [far, near] }), "w.bin": new Uint8Array(104) });
@@ -120,7 +119,7 @@ it.each<[ExternalFile["problem"], string, Record<string, string | Uint8Array>]>(
 	["missing", "w\u0000.bin", {}],
 	["missing", "w".repeat(10_000), {}],
 	["missing", "..weights", {}],
-])("fileModelReader finds external data %s at %j", async (problem, location, files) => {
+])("finds external data %s at %j", async (problem, location, files) => {
 	const path = place(location, files);
 	writeFileSync(join(dirname(path), "../w.bin"), new Uint8Array(100));
 	const [found] = await externalOf(path);
@@ -128,7 +127,7 @@ it.each<[ExternalFile["problem"], string, Record<string, string | Uint8Array>]>(
 	if (problem === "outside" || problem === "absolute") expect(found?.path).toBeNull();
 });
 
-it("fileModelReader follows external data never through a link out of the model's folder, nor in circles", async () => {
+it("follows external data never through a link out of the model's folder, nor in circles", async () => {
 	const linked = place("w.bin");
 	const secret = join(dirname(linked), "../secret.bin");
 	writeFileSync(secret, new Uint8Array(100));
@@ -139,7 +138,7 @@ it("fileModelReader follows external data never through a link out of the model'
 	expect(await externalOf(circle)).toMatchObject([{ problem: "missing" }]);
 });
 
-it("fileModelReader follows external data through links beside each other, as model caches keep both", async () => {
+it("follows external data through links beside each other, as model caches keep both", async () => {
 	const cache = writeProject(temporaryFolder(), {
 		"blobs/aaa": model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }),
 		"blobs/bbb": new Uint8Array(16),

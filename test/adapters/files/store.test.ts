@@ -1,4 +1,3 @@
-// Files are written whole or not at all, faults name the file, and one run at a time has a folder.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -10,7 +9,7 @@ import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 const files = fileStore();
 
-it("fileStore writes and reads text and bytes", async () => {
+it("writes and reads text and bytes", async () => {
 	const folder = temporaryFolder();
 	const path = join(folder, "a.txt");
 	await files.writeText(path, "zwölf\n");
@@ -21,7 +20,7 @@ it("fileStore writes and reads text and bytes", async () => {
 	expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-it("fileStore shows a reader the old file or the new one, never half of either", async () => {
+it("shows a reader the old file or the new one, never half of either", async () => {
 	const path = join(temporaryFolder(), "turn.txt");
 	const [old, fresh] = ["a".repeat(300_000), "b".repeat(300_000)];
 	await files.writeText(path, old);
@@ -35,7 +34,7 @@ it("fileStore shows a reader the old file or the new one, never half of either",
 	while (!done) expect([old, fresh]).toContain(await files.readText(path, inputKinds.tensor));
 });
 
-it("fileStore hashes and sizes files, and reports missing ones", async () => {
+it("hashes and sizes files, and reports missing ones", async () => {
 	const folder = temporaryFolder();
 	const path = join(folder, "abc");
 	await files.writeText(path, "abc");
@@ -56,7 +55,7 @@ it.each([
 	["a folder stands where the file should", "taken"],
 	["the folder is not there", "absent/x.json"],
 	["the kernel forbids it", "/proc/trtgate/x.json"],
-])("fileStore fails when %s, and leaves nothing behind", async (_what, name) => {
+])("fails when %s, and leaves nothing behind", async (_what, name) => {
 	const folder = writeProject(temporaryFolder(), { abc: "", "taken/inside": "" });
 	const before = readdirSync(folder);
 	const path = resolve(folder, name);
@@ -109,14 +108,6 @@ it("lockFolder is not fooled by a new process with the number of a dead owner", 
 	expect(existsSync(join(folder, ".trtgate.lock"))).toBe(false);
 });
 
-it("lockFolder trusts an owner on another machine", async () => {
-	const folder = locked(deadOwner({ host: "elsewhere", born: "" }));
-	await expect(lockFolder(folder)).rejects.toMatchObject({
-		code: "output-busy",
-		message: expect.stringContaining("on elsewhere"),
-	});
-});
-
 it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
 	"lockFolder takes over a lock that says %j",
 	async (text) => {
@@ -126,7 +117,6 @@ it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
 );
 
 it("lockFolder reports a folder that cannot be written", async () => {
-	await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
 	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({
 		code: "output-unwritable",
 	});

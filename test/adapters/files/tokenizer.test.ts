@@ -1,4 +1,3 @@
-// Text becomes the tokens that Hugging Face's own library makes of it, cut and padded as it does.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

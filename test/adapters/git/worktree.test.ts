@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
-import { writeProject } from "../../support/project.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-git-")));
+const root = temporaryFolder(afterAll);
 const repository = join(root, "a repo");
 const processes = gitProcesses();
 const commits: string[] = [];
@@ -30,7 +30,6 @@ beforeAll(() => {
 		mode: 0o755,
 	});
 });
-afterAll(() => rmSync(root, { recursive: true }));
 
 it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and removes it again", async (ref) => {
 	const folder = join(root, "out", "base");

@@ -1,4 +1,3 @@
-// Tells whether processes on the GPU are ours, another one of this machine, or invisible from here.
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";
@@ -7,7 +6,7 @@ import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
 import { program } from "../../support/ort-jobs.ts";
 import { until } from "../../support/until.ts";
 
-it("watchProcesses distinguishes our processes and their children from foreign and unknown ones and from those on other GPUs", async () => {
+it("distinguishes our processes and their children from foreign and unknown ones and from those on other GPUs", async () => {
 	const processes = createProcesses();
 	const seen: number[] = [];
 	const ours = processes.run({

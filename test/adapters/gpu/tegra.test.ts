@@ -1,4 +1,3 @@
-// A Jetson from its files and its tools: doubles print what real boards printed.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,19 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { tryLock } from "../../../src/adapters/process/lock-file.ts";
 import { program } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 let folder = "";
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), "trtgate-lock-"));
+	folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 
@@ -32,12 +31,12 @@ function contend(times: number, seed: number) {
 	};
 }
 
-it("tryLock gives one holder at a time if four contend and owners die", async () => {
+it("gives one holder at a time if four contend and owners die", async () => {
 	const lines = await Promise.all([1, 2, 3, 4].map((seed) => contend(150, seed).lines));
 	expect(lines).toEqual(Array.from({ length: 4 }, () => ["started", "done"]));
 });
 
-it("tryLock succeeds after contenders were killed at any step", async () => {
+it("succeeds after contenders were killed at any step", async () => {
 	for (let seed = 1; seed <= 6; seed += 1) {
 		const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
 		await Promise.all(contenders.map(({ started }) => started));

@@ -6,7 +6,7 @@ import { gone, until } from "../../support/until.ts";
 const node = process.execPath;
 const nothing = { argv: [node, "-e", "0"] as const, timeoutMs: 600_000 };
 
-it("createProcesses ends every living group, grandchildren included, and starts no more", async () => {
+it("ends every living group, grandchildren included, and starts no more", async () => {
 	const processes = createProcesses();
 	const lines: string[] = [];
 	const run = { timeoutMs: 600_000, onLine: (line: string) => lines.push(line) };
@@ -23,7 +23,7 @@ it("createProcesses ends every living group, grandchildren included, and starts 
 	expect(await processes.run({ ...nothing, tidying: true })).toMatchObject({ state: "exited" });
 });
 
-it("createProcesses kills at once if no time is left", async () => {
+it("kills at once if no time is left", async () => {
 	const processes = createProcesses();
 	const running = processes.run({
 		argv: [node, program("sleeper"), "deaf"],
@@ -33,7 +33,7 @@ it("createProcesses kills at once if no time is left", async () => {
 	expect(await running).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 });
 
-it("createProcesses counts the time of children once, however many there are", async () => {
+it("counts the time of children once, however many there are", async () => {
 	const processes = createProcesses();
 	const started = performance.now();
 	const sleep = { argv: [node, "-e", "setTimeout(() => {}, 200)"] as const, timeoutMs: 600_000 };
@@ -46,7 +46,7 @@ it("createProcesses counts the time of children once, however many there are", a
 	expect(processes.childMs()).toBe(counted);
 });
 
-it("createProcesses stops on the signal of its creator and on that of a run", async () => {
+it("stops on the signal of its creator and on that of a run", async () => {
 	const stop = new AbortController();
 	const processes = createProcesses({ signal: stop.signal });
 	const own = { ...nothing, signal: AbortSignal.abort() };
@@ -55,7 +55,7 @@ it("createProcesses stops on the signal of its creator and on that of a run", as
 	expect(await processes.run(nothing)).toMatchObject({ state: "aborted" });
 });
 
-it("createProcesses lays a run's environment over that of all", async () => {
+it("lays a run's environment over that of all", async () => {
 	const processes = createProcesses({ env: { A: "all", B: "all" } });
 	const argv: [string, ...string[]] = [node, "-p", "process.env.A + process.env.B + process.env.HOME"];
 	const record = await processes.run({ argv, env: { B: "own" }, timeoutMs: 600_000 });

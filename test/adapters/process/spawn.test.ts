@@ -1,19 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { type ProcessOptions, runProcess } from "../../../src/adapters/process/spawn.ts";
 import { program } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 import { gone } from "../../support/until.ts";
 
 const node = process.execPath;
 const run = (argv: readonly string[], options: Partial<ProcessOptions> = {}) =>
 	runProcess({ timeoutMs: 600_000, argv: [node, ...argv], ...options });
 const script = (text: string, options: Partial<ProcessOptions> = {}) => run(["-e", text], options);
-const folder = mkdtempSync(join(tmpdir(), "trtgate-spawn-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
-it("runProcess passes arguments without a shell and keeps the child's output", async () => {
+it("passes arguments without a shell and keeps the child's output", async () => {
 	const logPath = join(folder, "deep", "echo.log");
 	const text = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
 	const record = await run(["-e", text, "$HOME `id` ; 'x'"], { logPath, captureBytes: 100 });
@@ -24,7 +23,7 @@ it("runProcess passes arguments without a shell and keeps the child's output", a
 	expect(record.wallMs).toBeGreaterThan(5);
 });
 
-it("runProcess gives the child its input, folder and environment", async () => {
+it("gives the child its input, folder and environment", async () => {
 	const text =
 		"process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
 	const record = await script(text, { stdin: "hello\n", cwd: "/", env: { ONLY: "this" } });
@@ -33,7 +32,7 @@ it("runProcess gives the child its input, folder and environment", async () => {
 	expect(unread).toMatchObject({ state: "exited", exitCode: 0 });
 });
 
-it("runProcess hands over its pipes, and logs only errors", async () => {
+it("hands over its pipes, and logs only errors", async () => {
 	const logPath = join(folder, "talk.log");
 	const text =
 		"process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
@@ -51,7 +50,7 @@ it("runProcess hands over its pipes, and logs only errors", async () => {
 	expect(readFileSync(logPath, "utf8")).toBe("bye\n");
 });
 
-it("runProcess outlives a conversation in which the child hangs up", async () => {
+it("outlives a conversation in which the child hangs up", async () => {
 	const talk: ProcessOptions["talk"] = ({ input }) => void input.write(new Uint8Array(1_000_000));
 	expect(await script("process.exit(4)", { talk })).toMatchObject({ state: "exited", exitCode: 4 });
 });
@@ -59,7 +58,7 @@ it("runProcess outlives a conversation in which the child hangs up", async () =>
 it.each<[string, string[], object]>([
 	["at its timeout", ["sleeper"], { state: "timed-out", signal: "SIGTERM", tail: ["asleep"] }],
 	["that ignores SIGTERM", ["sleeper", "deaf"], { state: "timed-out", signal: "SIGKILL" }],
-])("runProcess kills a child %s", async (_, [name = "", ...args], record) => {
+])("kills a child %s", async (_, [name = "", ...args], record) => {
 	const options = { timeoutMs: 3_000, graceMs: args.length === 0 ? 2_000 : 200 };
 	expect(await run([program(name), ...args], options)).toMatchObject(record);
 });
@@ -67,13 +66,13 @@ it.each<[string, string[], object]>([
 it.each<[string, string[], number, object]>([
 	["at a timeout", [], 3_000, { state: "timed-out" }],
 	["that holds the pipes of a child that has left", ["leave"], 600_000, { state: "exited", exitCode: 0 }],
-])("runProcess ends a grandchild %s", async (_, args, timeoutMs, end) => {
+])("ends a grandchild %s", async (_, args, timeoutMs, end) => {
 	const record = await run([program("forker"), ...args], { timeoutMs });
 	expect(record).toMatchObject(end);
 	expect(await gone(Number(record.tail[0]))).toBe(true);
 });
 
-it("runProcess stops at an abort, and starts nothing after one", async () => {
+it("stops at an abort, and starts nothing after one", async () => {
 	const stop = new AbortController();
 	const { signal } = stop;
 	expect(await run([program("sleeper")], { signal, onLine: () => stop.abort() })).toMatchObject({
@@ -85,13 +84,13 @@ it("runProcess stops at an abort, and starts nothing after one", async () => {
 	});
 });
 
-it.each(["/no/such/program", "no\0de"])("runProcess reports that %j did not start", async (name) => {
+it.each(["/no/such/program", "no\0de"])("reports that %j did not start", async (name) => {
 	const record = await run([], { argv: [name] });
 	expect(record.state).toBe("not-started");
 	expect(record.problem).not.toBe("");
 });
 
-it("runProcess bounds log and lines under a flood", async () => {
+it("bounds log and lines under a flood", async () => {
 	const logPath = join(folder, "flood.log");
 	const lines: number[] = [];
 	const bounds = { logCapBytes: 1024 * 1024, tailLines: 5 };
@@ -105,7 +104,7 @@ it("runProcess bounds log and lines under a flood", async () => {
 	expect(readFileSync(logPath, "latin1")).toMatch(/the log was cut here, after 1048576 bytes\]\n$/);
 });
 
-it("runProcess cuts a flood without a newline into lines of sane length", async () => {
+it("cuts a flood without a newline into lines of sane length", async () => {
 	let longest = 0;
 	const onLine = (line: string) => {
 		longest = Math.max(longest, line.length);
@@ -114,7 +113,7 @@ it("runProcess cuts a flood without a newline into lines of sane length", async 
 	expect(longest).toBe(4_000);
 });
 
-it("runProcess keeps noise out of log and tail, and passes on all lines", async () => {
+it("keeps noise out of log and tail, and passes on all lines", async () => {
 	const logPath = join(folder, "noise.log");
 	const seen: string[] = [];
 	const record = await script('console.log("noise 1\\nkept 1\\nnoise 2"); console.error("noise 3")', {
@@ -127,7 +126,7 @@ it("runProcess keeps noise out of log and tail, and passes on all lines", async 
 	expect(readFileSync(logPath, "utf8").trim().split("\n").toSorted()).toEqual(["kept 1", "noise 3"]);
 });
 
-it("runProcess refuses a log that cannot be written, and reports that the disk is full", async () => {
+it("refuses a log that cannot be written, and reports that the disk is full", async () => {
 	await expect(script("0", { logPath: join(node, "x.log") })).rejects.toMatchObject({
 		code: "output-unwritable",
 	});

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
 import {
 	cleanLine,
@@ -120,30 +120,28 @@ it("plainProgress writes a line for each stage and item", () => {
 	);
 });
 
-describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
+it.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
 	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
 	[
 		"groupProgress",
 		(pulse, write) =>
 			groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse),
 	],
-])("%s that is followed", (_, create) => {
-	it("progress shows the current item during a long stage, and nothing between stages", () => {
-		const { clock, ticker, pass } = manualTime();
-		const lines: string[] = [];
-		const progress = create({ clock, ticker, afterMs: 1500 }, (text) => void lines.push(text));
-		pass(9000);
-		progress.stage("measure", 1);
-		progress.item("net/fp16/batch 1");
-		progress.detail("pair 2 of 5");
-		const before = lines.length;
-		for (const ms of [1000, 600, 1000, 600]) pass(ms);
-		expect(lines.slice(before)).toEqual(["    … pair 2 of 5 · 2 s\n", "    … pair 2 of 5 · 3 s\n"]);
-		progress.done("1 workload");
-		const after = lines.length;
-		pass(9000);
-		expect(lines).toHaveLength(after);
-	});
+])("%s shows the current item during a long stage, and nothing between stages", (_, create) => {
+	const { clock, ticker, pass } = manualTime();
+	const lines: string[] = [];
+	const progress = create({ clock, ticker, afterMs: 1500 }, (text) => void lines.push(text));
+	pass(9000);
+	progress.stage("measure", 1);
+	progress.item("net/fp16/batch 1");
+	progress.detail("pair 2 of 5");
+	const before = lines.length;
+	for (const ms of [1000, 600, 1000, 600]) pass(ms);
+	expect(lines.slice(before)).toEqual(["    … pair 2 of 5 · 2 s\n", "    … pair 2 of 5 · 3 s\n"]);
+	progress.done("1 workload");
+	const after = lines.length;
+	pass(9000);
+	expect(lines).toHaveLength(after);
 });
 
 it("groupProgress folds each stage into a group and leaves its summary outside", () => {

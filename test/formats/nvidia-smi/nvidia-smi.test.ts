@@ -1,8 +1,6 @@
-// nvidia-smi's output: as recorded on an H200, as other drivers print it, and as it looks when things go wrong.
-
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
 	findGpu,
 	type Gpu,
@@ -34,7 +32,7 @@ const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
 const asked = chooseFields(sampleFields, offered);
 
-it("nvidia-smi's parser uses new names from a new driver", () => {
+it("uses new names from a new driver", () => {
 	expect(offered.size).toBeGreaterThan(100);
 	expect(asked.map(({ name }) => name).join()).toBe(
 		"clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used,utilization.gpu,utilization.memory,clocks_event_reasons.active",
@@ -42,7 +40,7 @@ it("nvidia-smi's parser uses new names from a new driver", () => {
 	expect(chooseFields(inventoryFields, offered)).toHaveLength(inventoryFields.length);
 });
 
-it("nvidia-smi's parser uses the old name if a driver knows no other, and leaves out missing fields", () => {
+it("uses the old name if a driver knows no other, and leaves out missing fields", () => {
 	const help =
 		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n';
 	const names = chooseFields(sampleFields, parseHelpFields(help)).map(({ name }) => name);
@@ -63,7 +61,7 @@ it("args queries the selected field names", () => {
 it.each([
 	...["[N/A]", "N/A", "[Not Supported]", "Not Supported", "[Insufficient Permissions]", "[Unknown Error]"],
 	...["Unknown Error", "ERR!", "-", "", "[Requested functionality has been deprecated]", "[GPU is lost]"],
-])("nvidia-smi's parser takes %j for no value", (text) => {
+])("takes %j for no value", (text) => {
 	expect([cellText(text), cellNumber(text)]).toEqual([null, null]);
 });
 
@@ -76,7 +74,7 @@ it.each([
 	["0x4", null],
 	["12 apples", null],
 	["9".repeat(400), null],
-])("nvidia-smi's parser reads %j as %s", (text, value) => {
+])("reads %j as %s", (text, value) => {
 	expect(cellNumber(text)).toBe(value);
 });
 
@@ -85,61 +83,58 @@ it.each([
 	["0xFFFFFFFFFFFFFFFF", 2n ** 64n - 1n],
 	["0x10000000000000000", null],
 	["4", null],
-])("nvidia-smi's parser reads the mask %s as %s", (text, mask) => {
+])("reads the mask %s as %s", (text, mask) => {
 	expect(cellMask(text)).toBe(mask);
 });
 
-describe("samples", () => {
-	const row = "1530, 3201, 691.36, 55, 1139, 100, 25, 0x0000000000000004";
+const row = "1530, 3201, 691.36, 55, 1139, 100, 25, 0x0000000000000004";
 
-	it("samples reads a row", () => {
-		const sample = {
-			...{ atMs: 7, smClockMhz: 1530, memoryClockMhz: 3201, powerW: 691.36, temperatureC: 55 },
-			...{ memoryUsedBytes: 1139 * 1024 * 1024, kernelTime: 1, memoryTime: 0.25, eventReasons: 4n },
-		};
-		expect(parseSampleLine(row, asked, 7)).toEqual({ state: "sample", sample });
-	});
+it("reads a row of samples", () => {
+	const sample = {
+		...{ atMs: 7, smClockMhz: 1530, memoryClockMhz: 3201, powerW: 691.36, temperatureC: 55 },
+		...{ memoryUsedBytes: 1139 * 1024 * 1024, kernelTime: 1, memoryTime: 0.25, eventReasons: 4n },
+	};
+	expect(parseSampleLine(row, asked, 7)).toEqual({ state: "sample", sample });
+});
 
-	it("samples makes of cells without a value nulls, whatever their words", () => {
-		const cells =
-			"1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]";
-		expect(parseSampleLine(cells, asked, 0)).toMatchObject({
-			state: "sample",
-			sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null },
-		});
+it("makes of cells without a value nulls, whatever their words", () => {
+	const cells = "1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]";
+	expect(parseSampleLine(cells, asked, 0)).toMatchObject({
+		state: "sample",
+		sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null },
 	});
+});
 
-	it.each([
-		["half a row", row.slice(0, 30), "skipped"],
-		["more columns", `${row}, 12`, "skipped"],
-		["no value at all", asked.map(() => "[N/A]").join(", "), "skipped"],
-		["a blank line", "   ", "skipped"],
-		["a lost GPU", "GPU is lost", "lost"],
-		["a lost GPU in a cell", row.replace("1139", "[GPU is lost]"), "lost"],
-		[
-			"a driver that went",
-			"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
-			"lost",
-		],
-		["a GPU off the bus", "Unable to determine the device handle for GPU0000:00:06.0: Unknown Error", "lost"],
-	])("samples takes %s for what it is", (_, line, state) => {
-		expect(parseSampleLine(line, asked, 0).state).toBe(state);
-	});
+it.each([
+	["half a row", row.slice(0, 30), "skipped"],
+	["more columns", `${row}, 12`, "skipped"],
+	["no value at all", asked.map(() => "[N/A]").join(", "), "skipped"],
+	["a blank line", "   ", "skipped"],
+	["a lost GPU", "GPU is lost", "lost"],
+	["a lost GPU in a cell", row.replace("1139", "[GPU is lost]"), "lost"],
+	[
+		"a driver that went",
+		"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+		"lost",
+	],
+	["a GPU off the bus", "Unable to determine the device handle for GPU0000:00:06.0: Unknown Error", "lost"],
+])("takes a row of %s for what it is", (_, line, state) => {
+	expect(parseSampleLine(line, asked, 0).state).toBe(state);
+});
 
-	it("samples reads every recorded row under load", () => {
-		const [header, ...rows] = fixture("h200-query-load.csv").trim().split("\n");
-		const fields = header!
-			.split(", ")
-			.map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
-		const samples = rows
-			.map((line) => parseSampleLine(line, fields, 0))
-			.flatMap((read) => (read.state === "sample" ? [read.sample] : []));
-		expect(samples).toHaveLength(59);
-		for (const { smClockMhz, powerW } of samples) {
-			expect(Math.abs((smClockMhz ?? 0) - 1162)).toBeLessThanOrEqual(818);
-			expect(powerW).toEqual(expect.any(Number));
-		}
-	});
+it("reads every recorded row under load", () => {
+	const [header, ...rows] = fixture("h200-query-load.csv").trim().split("\n");
+	const fields = header!
+		.split(", ")
+		.map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
+	const samples = rows
+		.map((line) => parseSampleLine(line, fields, 0))
+		.flatMap((read) => (read.state === "sample" ? [read.sample] : []));
+	expect(samples).toHaveLength(59);
+	for (const { smClockMhz, powerW } of samples) {
+		expect(Math.abs((smClockMhz ?? 0) - 1162)).toBeLessThanOrEqual(818);
+		expect(powerW).toEqual(expect.any(Number));
+	}
 });
 
 it("the parser of processes reads the recorded row", () => {
@@ -196,69 +191,67 @@ it("dmon knows a dmon without them", () => {
 	expect(useSampleOf(rows[0]!, 0)).toBeNull();
 });
 
-describe("GPUs", () => {
-	const fields = chooseFields(inventoryFields, offered);
-	const line = (index: number, uuid: string): string =>
-		`${index}, ${uuid}, NVIDIA H200, 580.159.04, 9.0, 143771, 700.00, 650.00, Enabled, Enabled, Disabled`;
-	const list = [
-		"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",
-		"  MIG 1c.3g.71gb  Device  0: (UUID: MIG-0000)",
-		"  MIG 2g.35gb     Device  2: (UUID: MIG-0002)",
-		"GPU 1: NVIDIA H200 (UUID: GPU-ab22)",
-	].join("\n");
-	const gpus = parseGpus(`${line(0, "GPU-aa11")}\n${line(1, "GPU-ab22")}\n`, fields, list);
+const fields = chooseFields(inventoryFields, offered);
+const line = (index: number, uuid: string): string =>
+	`${index}, ${uuid}, NVIDIA H200, 580.159.04, 9.0, 143771, 700.00, 650.00, Enabled, Enabled, Disabled`;
+const list = [
+	"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",
+	"  MIG 1c.3g.71gb  Device  0: (UUID: MIG-0000)",
+	"  MIG 2g.35gb     Device  2: (UUID: MIG-0002)",
+	"GPU 1: NVIDIA H200 (UUID: GPU-ab22)",
+].join("\n");
+const gpus = parseGpus(`${line(0, "GPU-aa11")}\n${line(1, "GPU-ab22")}\n`, fields, list);
 
-	it("GPUs reads what they are", () => {
-		expect(gpus).toHaveLength(2);
-		expect(gpus[0]).toEqual({
-			...{ index: 0, uuid: "GPU-aa11", name: "NVIDIA H200", driver: "580.159.04", computeCapability: "9.0" },
-			...{ memoryBytes: 143771 * 1024 * 1024, powerLimitW: 650, mig: "Enabled", ecc: "Enabled" },
-			displayActive: "Disabled",
-			slices: [
-				{ profile: "1c.3g.71gb", uuid: "MIG-0000" },
-				{ profile: "2g.35gb", uuid: "MIG-0002" },
-			],
-		} satisfies Gpu);
-	});
+it("reads what GPUs are", () => {
+	expect(gpus).toHaveLength(2);
+	expect(gpus[0]).toEqual({
+		...{ index: 0, uuid: "GPU-aa11", name: "NVIDIA H200", driver: "580.159.04", computeCapability: "9.0" },
+		...{ memoryBytes: 143771 * 1024 * 1024, powerLimitW: 650, mig: "Enabled", ecc: "Enabled" },
+		displayActive: "Disabled",
+		slices: [
+			{ profile: "1c.3g.71gb", uuid: "MIG-0000" },
+			{ profile: "2g.35gb", uuid: "MIG-0002" },
+		],
+	} satisfies Gpu);
+});
 
-	it.each([
-		[undefined, "GPU-aa11", null],
-		["1", "GPU-ab22", null],
-		["1,0", "GPU-ab22", null],
-		["GPU-ab22", "GPU-ab22", null],
-		["GPU-ab", "GPU-ab22", null],
-		["MIG-0002", "GPU-aa11", "2g.35gb"],
-	])("GPUs finds %s", (wanted, uuid, profile) => {
-		const found = findGpu(gpus, wanted);
-		expect([found?.gpu.uuid, found?.slice?.profile ?? null]).toEqual([uuid, profile]);
-	});
+it.each([
+	[undefined, "GPU-aa11", null],
+	["1", "GPU-ab22", null],
+	["1,0", "GPU-ab22", null],
+	["GPU-ab22", "GPU-ab22", null],
+	["GPU-ab", "GPU-ab22", null],
+	["MIG-0002", "GPU-aa11", "2g.35gb"],
+])("finds the GPU %s", (wanted, uuid, profile) => {
+	const found = findGpu(gpus, wanted);
+	expect([found?.gpu.uuid, found?.slice?.profile ?? null]).toEqual([uuid, profile]);
+});
 
-	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])(
-		"GPUs finds none for %j",
-		(wanted) => {
-			expect(findGpu(gpus, wanted)).toBeNull();
-		},
-	);
+it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])(
+	"finds no GPU for %j",
+	(wanted) => {
+		expect(findGpu(gpus, wanted)).toBeNull();
+	},
+);
 
-	it("GPUs reports what must match before numbers may be compared", () => {
-		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
-			...{ gpu: "NVIDIA H200", computeCapability: "9.0", driverBranch: "580" },
-			...{ powerLimit: "650 W", ecc: "Enabled", mig: "2g.35gb" },
-		});
-	});
-
-	it.each([
-		["MIG-0000", 71 * 1024 ** 3],
-		["MIG-0002", 35 * 1024 ** 3],
-		// Sliced, and no slice chosen: its memory belongs to the slices.
-		["GPU-aa11", null],
-	])("GPUs knows how much memory %s has at most", (wanted, bytes) => {
-		expect(memoryOf(findGpu(gpus, wanted)!)).toBe(bytes);
-		const whole = gpus.map((gpu) => ({ ...gpu, mig: "Disabled" }));
-		expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
+it("reports what must match before numbers may be compared", () => {
+	expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
+		...{ gpu: "NVIDIA H200", computeCapability: "9.0", driverBranch: "580" },
+		...{ powerLimit: "650 W", ecc: "Enabled", mig: "2g.35gb" },
 	});
 });
 
-it("samples never throws", () => {
+it.each([
+	["MIG-0000", 71 * 1024 ** 3],
+	["MIG-0002", 35 * 1024 ** 3],
+	// Sliced, and no slice chosen: its memory belongs to the slices.
+	["GPU-aa11", null],
+])("knows how much memory %s has at most", (wanted, bytes) => {
+	expect(memoryOf(findGpu(gpus, wanted)!)).toBe(bytes);
+	const whole = gpus.map((gpu) => ({ ...gpu, mig: "Disabled" }));
+	expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
+});
+
+it("reads any row of samples without an error", () => {
 	fc.assert(fc.property(fc.string({ unit: "binary" }), (line) => void parseSampleLine(line, asked, 0)));
 });

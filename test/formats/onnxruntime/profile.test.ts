@@ -1,4 +1,3 @@
-// ONNX Runtime's profile, as it prints it among its other lines.
 import { expect, it } from "vitest";
 import type { OnnxGraph } from "../../../src/core/onnx/model.ts";
 import { countedLayers, parseProfile } from "../../../src/formats/onnxruntime/profile.ts";

@@ -36,21 +36,21 @@ function expectTensor(
 	expect(Buffer.from(tensor.data).equals(Buffer.from(entry.data, "base64"))).toBe(true);
 }
 
-it.each(oracle.npy)("decodeTensor reads what numpy wrote: $file", (entry) => {
+it.each(oracle.npy)("reads what numpy wrote: $file", (entry) => {
 	expectTensor(decodeTensor(npy(entry.file), fileOf(entry.dtype, entry.shape)), entry);
 });
 
-it.each(oracle.proto)("decodeTensor reads what onnx wrote: $name", (entry) => {
+it.each(oracle.proto)("reads what onnx wrote: $name", (entry) => {
 	const bytes = new Uint8Array(Buffer.from(entry.file, "base64"));
 	expectTensor(decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" })), entry);
 });
 
-it("decodeTensor reads raw values, whatever the case of the ending", () => {
+it("reads raw values, whatever the case of the ending", () => {
 	const bytes = Uint8Array.of(1, 0, 2, 0);
 	expect(decodeTensor(bytes, fileOf("int16", [2], { path: "a.b/y.RAW" })).data).toEqual(bytes);
 });
 
-it("decodeTensor refuses a name without a known format, unless the manifest states it", () => {
+it("refuses a name without a known format, unless the manifest states it", () => {
 	const file = fileOf("int8", [1], { path: "y.dat" });
 	expect(refusalOf(Uint8Array.of(1), file).message).toContain(
 		"a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat",
@@ -101,7 +101,7 @@ it.each<[string, Uint8Array, TensorFile, string]>([
 		"at most 0",
 	],
 	["a .pb of strings", Uint8Array.of(8, 1, 16, 8), fileOf("float32", [1], proto), "got string [1]"],
-])("decodeTensor refuses %s and reports what it expected", (_, bytes, file, words) => {
+])("refuses %s and reports what it expected", (_, bytes, file, words) => {
 	const error = refusalOf(bytes, file);
 	expect(error.code).toBe("tensor-invalid");
 	expect(error.message).toContain("golden/y");
@@ -109,7 +109,7 @@ it.each<[string, Uint8Array, TensorFile, string]>([
 	expect(error.fix).toBeTruthy();
 });
 
-it("decodeTensor either decodes or refuses any bytes, and never anything else", () => {
+it("either decodes or refuses any bytes, and never anything else", () => {
 	const seeds = [
 		float,
 		...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64"))),

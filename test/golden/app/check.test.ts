@@ -1,4 +1,3 @@
-// `golden check` on Polygraphy's results, and what it prints: failures at length, a line for each limit that holds.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -68,27 +67,15 @@ it.each([
 });
 
 const checkOf = (change: Partial<GoldenCheck> = {}): GoldenCheck => ({
-	output: "logits",
-	metric: "relative-l2",
-	got: 1e-4,
-	allowed: 1e-3,
-	bound: "at-most",
-	pass: true,
-	severity: "fail",
-	elements: 10,
+	...{ output: "logits", metric: "relative-l2", got: 1e-4, allowed: 1e-3 },
+	...{ bound: "at-most", pass: true, severity: "fail", elements: 10 },
 	...change,
 });
 
 function verdict(id: string, checks: GoldenCheck[], state: GoldenVerdict["state"] = "match"): GoldenVerdict {
 	return {
-		model: "m",
-		engine: "e",
-		precision: "fp32",
-		case: id,
-		golden: "net@1",
-		modelChanged: false,
-		state,
-		checks,
+		...{ model: "m", engine: "e", precision: "fp32", golden: "net@1", modelChanged: false },
+		...{ case: id, state, checks },
 	};
 }
 

@@ -1,4 +1,3 @@
-// A recording that is cut off at any write leaves a whole golden, goes on later, and can be taken back.
 import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -54,7 +53,7 @@ async function recorded(folder: string): Promise<void> {
 }
 
 it.each([1, 2, 3])(
-	"keepGolden cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds",
+	"cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds",
 	async (at) => {
 		const folder = temporaryFolder();
 		await recorded(folder);
@@ -68,7 +67,7 @@ it.each([1, 2, 3])(
 	},
 );
 
-it("keepGolden keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
+it("keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
 	const folder = temporaryFolder();
 	await recorded(folder);
 	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
@@ -78,7 +77,7 @@ it("keepGolden keeps the old golden beside the unfinished one, and removes it at
 	expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
 });
 
-it.each([false, true])("keepGolden puts the old golden back, also in a later run: %s", async (later) => {
+it.each([false, true])("puts the old golden back, also in a later run: %s", async (later) => {
 	const folder = temporaryFolder();
 	await recorded(folder);
 	let keeper = await keeperOf(folder, 2, { old: revision(1) });
@@ -88,7 +87,7 @@ it.each([false, true])("keepGolden puts the old golden back, also in a later run
 	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@1", ["golden.json", "r1"]]);
 });
 
-it("keepGolden leaves nothing of its own if there was no golden before, and keeps others' files", async () => {
+it("leaves nothing of its own if there was no golden before, and keeps others' files", async () => {
 	const folder = join(temporaryFolder(), "golden");
 	const keeper = await keeperOf(folder, 1);
 	await keeper.takeBack();

@@ -1,4 +1,3 @@
-// The inputs that `golden record` finds in files or generates: text, pictures, tensors and test data sets.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -21,14 +20,14 @@ import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { elementCount } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
-import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
+import { attribute, type Bytes, model, node, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts";
 
-const [float, int64] = [1, 7];
+const int64 = 7;
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
 const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}): string =>
@@ -231,16 +230,15 @@ it("sizes that were not given come from real inputs if there are any", async () 
 describe("inputs whose values nothing in the model says", () => {
 	const counter = model({
 		nodes: [
-			node({ op: "Cast", inputs: ["steps"], outputs: ["a"], attributes: [attribute.integer("to", float)] }),
-			node({ op: "Cast", inputs: ["codes"], outputs: ["b"], attributes: [attribute.integer("to", float)] }),
-			node({ op: "Mul", inputs: ["a", "b"], outputs: ["c"] }),
+			...["steps", "codes"].map((name) =>
+				node({ op: "Cast", inputs: [name], outputs: [`${name}F`], attributes: [attribute.integer("to", 1)] }),
+			),
+			node({ op: "Mul", inputs: ["stepsF", "codesF"], outputs: ["c"] }),
 			node({ op: "MatMul", inputs: ["c", "w"], outputs: ["y"] }),
 		],
 		inputs: [value("steps", [], int64), value("codes", [1, 8], int64)],
 		outputs: [value("y", [1, 4])],
-		initializers: [
-			tensor({ name: "w", dims: [8, 4], raw: floats(...Array.from({ length: 32 }, (_, at) => at)) }),
-		],
+		initializers: [weight("w", 8, 4)],
 	});
 
 	it("are refused by name, all at once, with the options to give", async () => {

@@ -1,4 +1,3 @@
-// The effect of `golden record`'s options on the outputs of a manifest.
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { mustMatch, withAccuracy } from "../../../src/golden/app/record.ts";

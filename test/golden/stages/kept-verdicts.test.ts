@@ -1,4 +1,3 @@
-// Which verdicts are kept for later runs.
 import { expect, it } from "vitest";
 import { keepVerdicts, recallVerdicts } from "../../../src/golden/stages/kept-verdicts.ts";
 import { verify } from "../../../src/golden/stages/verify.ts";

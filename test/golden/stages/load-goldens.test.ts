@@ -64,6 +64,13 @@ function runs(model: string, precision: Precision, checks: readonly string[], na
 	return { runs: prefix, model, precision, says: checks.map((check) => [check]) };
 }
 
+/** Two runs of the segmenter. */
+function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]): Recorded {
+	const limit = precision === "fp32" ? "1e-3" : "5e-3";
+	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
+	return { ...runs("segmenter", precision, []), outputs: mask, says };
+}
+
 const probabilities = (limit: string, ...got: string[]): string[] =>
 	got.map((one) => l2("probabilities", one, limit));
 const table: Recorded[] = [
@@ -102,22 +109,8 @@ const table: Recorded[] = [
 	// A network in half precision with half outputs.
 	runs("half", "fp32", [l2("y", "0", "1e-3"), l2("y", "0", "1e-3")]),
 	runs("data-dependent", "fp32", [partLabels, partLabels]),
-	{
-		...runs("segmenter", "fp32", []),
-		outputs: mask,
-		says: [
-			[logits("3e-7"), pixels("0")],
-			[logits("3e-7"), pixels("0")],
-		],
-	},
-	{
-		...runs("segmenter", "fp16", []),
-		outputs: mask,
-		says: [
-			[logits("9e-4", "5e-3"), pixels("2.4e-4")],
-			[logits("9.1e-4", "5e-3"), pixels("2.4e-4")],
-		],
-	},
+	segmenter("fp32", ["3e-7", "3e-7"], ["0", "0"]),
+	segmenter("fp16", ["9e-4", "9.1e-4"], ["2.4e-4", "2.4e-4"]),
 	{
 		// Without comparators integers must be equal, and fp16 moves a pixel.
 		...runs("segmenter", "fp16", []),
@@ -126,21 +119,19 @@ const table: Recorded[] = [
 			[logits("9.1e-4", "5e-3"), movedPixel],
 		],
 	},
-	{
-		...{ runs: "comparisons/wrong-head/0", model: "segmenter", precision: "fp32", outputs: mask },
-		says: [
-			[logits("3e-7"), pixels("0")],
-			[logits("3.1e-7"), pixels("0")],
-		],
-	},
+	{ ...segmenter("fp32", ["3e-7", "3.1e-7"], ["0", "0"]), runs: "comparisons/wrong-head/0" },
 	{
 		// One weight tensor is 4 % off.
 		...{ runs: "comparisons/wrong-head/0", model: "head-segmenter-wrong", precision: "fp32", outputs: mask },
 		goldenModel: "segmenter",
 		says: [
-			[otherWords, logits("3.3e-2"), "✗ mask: pixel-disagreement 2.2e-2 (≤ 1e-2); 89 of 4096 pixels differ"],
-			[otherWords, logits("3.3e-2"), "✗ mask: pixel-disagreement 1.9e-2 (≤ 1e-2); 78 of 4096 pixels differ"],
-		],
+			["2.2e-2", 89],
+			["1.9e-2", 78],
+		].map(([got, count]) => [
+			otherWords,
+			logits("3.3e-2"),
+			`✗ mask: pixel-disagreement ${got} (≤ 1e-2); ${count} of 4096 pixels differ`,
+		]),
 	},
 ];
 
@@ -230,7 +221,7 @@ const rows = table.map((recorded) => ({
 	name: `${recorded.runs}* at ${recorded.precision}`,
 	recorded,
 }));
-it.each(rows)("recorded golden runs are judged so: $name", ({ recorded }) => {
+it.each(rows)("are judged so: $name", ({ recorded }) => {
 	const verdicts = judged.get(recorded)?.verdicts ?? [];
 	expect(
 		verdicts.map(({ message, checks }) => [
@@ -243,7 +234,7 @@ it.each(rows)("recorded golden runs are judged so: $name", ({ recorded }) => {
 	expect(verdicts.map((verdict) => verdict.case)).toEqual(runsOf(recorded));
 });
 
-it("recorded golden runs are all in this table, and no version has others", () => {
+it("are all in this table, and no version has others", () => {
 	expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
 	const folders = recordedVersions.flatMap((version) =>
 		recordedCases(version).map((name) => `trtexec-${version}/${name}`),
@@ -266,12 +257,12 @@ it.each([
 	[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
 	[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
 	[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
-])("recorded golden runs go through the gate with a sentence: %s", (runs, sentence) => {
+])("go through the gate with a sentence: %s", (runs, sentence) => {
 	const recorded = table.find((one) => one.runs === runs);
 	expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
 });
 
-it("recorded golden runs fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
+it("fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
 	const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
 	expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
 		`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
@@ -279,7 +270,7 @@ it("recorded golden runs fail a head with a wrong weight by both of its outputs,
 	]);
 });
 
-it("recorded golden runs are taken as goldens before any engine runs, but for those of NaN", async () => {
+it("are taken as goldens before any engine runs, but for those of NaN", async () => {
 	for (const { bed: made } of judged.values()) {
 		const isNan = made.recorded.model === "nan-output";
 		const { sets, faults } = await load(made);

@@ -1,4 +1,3 @@
-// Probes as a stage: who is asked, in what order, and what becomes of a machine that breaks down.
 import { expect, it } from "vitest";
 import type { Arm } from "../../../generated/result.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";

@@ -1,4 +1,3 @@
-// How many of the answered cases a golden keeps.
 import { expect, it } from "vitest";
 import { withoutLarge } from "../../../src/golden/stages/record-runs.ts";
 import { zeros } from "../../support/golden-tensors.ts";

@@ -1,4 +1,3 @@
-// Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest } from "../../../generated/golden.ts";
 import { type Verified, verify } from "../../../src/golden/stages/verify.ts";
@@ -65,7 +64,7 @@ const states = (verdicts: readonly Verified[]): string[] =>
 			: verified.error.message,
 	);
 
-it("verify runs both sides batch by batch, each with a log, and judges every case once, in order", async () => {
+it("runs both sides batch by batch, each with a log, and judges every case once, in order", async () => {
 	const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
 	const runs = ["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"];
 	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(runs);
@@ -73,14 +72,14 @@ it("verify runs both sides batch by batch, each with a log, and judges every cas
 	expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
 });
 
-it("verify reads every file once, and never holds the tensors of more than one batch", async () => {
+it("reads every file once, and never holds the tensors of more than one batch", async () => {
 	const { reader, alive, answer } = watched();
 	await verifyAll({ cases: 50, batch: 10, reader, answer });
 	expect([reader.reads.length, new Set(reader.reads).size]).toEqual([100, 100]);
 	expect([alive.length, Math.max(...alive)]).toEqual([10, 10]);
 });
 
-it("verify reports which case of all is at hand, with the side", async () => {
+it("reports which case of all is at hand, with the side", async () => {
 	const [told, items]: [string[], string[]] = [[], []];
 	const detail = (text: string) => told.push(text);
 	const progress: Progress = { ...silent, detail, item: (label) => items.push(label) };
@@ -97,13 +96,13 @@ it("verify reports which case of all is at hand, with the side", async () => {
 it.each([
 	[2, "golden cases match"],
 	[0, "no golden cases to run"],
-])("verify reports of %i cases that ran: %s", async (cases, ending) => {
+])("reports of %i cases that ran: %s", async (cases, ending) => {
 	const endings: string[] = [];
 	await verifyAll({ cases, batch: 2, progress: { ...silent, done: (text) => endings.push(text) } });
 	expect(endings).toEqual([ending]);
 });
 
-it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {
+it("judges the whole set once, after all of its batches, and holds no batch for it", async () => {
 	const { alive, ...watch } = watched();
 	const { verdicts } = await verifyAll({ cases: 40, batch: 10, ...watch, comparators: overSet });
 	expect(Math.max(...alive)).toBe(10);
@@ -114,32 +113,32 @@ it("verify judges the whole set once, after all of its batches, and holds no bat
 	});
 });
 
-it("verify runs only commands of the config, and an unknown one is not a match", async () => {
+it("runs only commands of the config, and an unknown one is not a match", async () => {
 	const { verdicts } = await verifyAll({ cases: 1, comparators: [{ kind: "custom", name: "mine" }] });
 	const check = { metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") };
 	expect(verdicts[0]).toMatchObject({ verdict: { state: "mismatch", checks: [check] } });
 });
 
-it("verify keeps the verdicts of the batches before an engine that breaks down, without one on the set", async () => {
+it("keeps the verdicts of the batches before an engine that breaks down, without one on the set", async () => {
 	const answer: Answer = (job, nth) => (nth === 3 ? crash : echo(job));
 	const { verdicts, jobs } = await verifyAll({ cases: 6, comparators: overSet, answer });
 	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
 	expect(jobs.length).toBe(4);
 });
 
-it("verify stops running a base that failed, and judges the head without it", async () => {
+it("stops running a base that failed, and judges the head without it", async () => {
 	const answer: Answer = (job) => (job.engine.arm === "base" ? crash : echo(job));
 	const { verdicts, jobs } = await verifyAll({ cases: 4, answer });
 	expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
 	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
 });
 
-it("verify never counts a case without an answer as a match, and gives no number over the set", async () => {
+it("never counts a case without an answer as a match, and gives no number over the set", async () => {
 	const { verdicts } = await verifyAll({ cases: 2, answer: withoutFirst, comparators: overSet });
 	expect(states(verdicts)).toEqual(["case-0 error", "case-1 match", "whole set error"]);
 });
 
-it("verify lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
+it("lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
 	const wrong = (job: InferJob): InferResult => {
 		const all = echo(job);
 		if (all.state !== "done") return all;

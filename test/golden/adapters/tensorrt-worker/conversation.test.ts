@@ -1,4 +1,3 @@
-// Inputs for engines whose types are not the model's.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fitInput } from "../../../../src/golden/adapters/tensorrt-worker/conversation.ts";

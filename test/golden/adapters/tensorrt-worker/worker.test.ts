@@ -52,21 +52,19 @@ interface Extra extends Partial<GoldenWorkerJob> {
 	payloadBytes?: number;
 }
 
+const jobOf = (folder: string, cases: readonly InferCase[]) => ({
+	...{ cases, device: 0, plugins: [], timeoutMs: 600_000 },
+	logPath: join(folder, "worker.log"),
+});
+
 function infer(
 	engine: FakePlan,
 	cases: readonly InferCase[],
 	{ payloadBytes, ...job }: Extra = {},
 ): Promise<InferResult> {
 	const folder = temporaryFolder();
-	return fakeWorker(payloadBytes).infer({
-		enginePath: writePlan(folder, engine),
-		cases,
-		device: 0,
-		plugins: [],
-		timeoutMs: 600_000,
-		logPath: join(folder, "worker.log"),
-		...job,
-	});
+	const enginePath = writePlan(folder, engine);
+	return fakeWorker(payloadBytes).infer({ ...jobOf(folder, cases), enginePath, ...job });
 }
 
 /** The outputs of each case, or why it failed. */
@@ -346,24 +344,15 @@ describe("the client of the golden worker", () => {
 		const workerPath = join(folder, "worker.mjs");
 		writeFileSync(workerPath, script);
 		return tensorRtWorker({ python: process.execPath, workerPath, processes: createProcesses() }).infer({
+			...jobOf(folder, numbered(1)),
 			enginePath: "engine.plan",
-			cases: numbered(1),
-			device: 0,
-			plugins: [],
-			timeoutMs: 600_000,
-			logPath: join(folder, "worker.log"),
 		});
 	};
 	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
 	const result = (id: number) => `{"kind":"result","id":"${id}","tensors":[]}`;
 	const stay = "setInterval(() => {}, 1000);";
 	const says = (...headers: string[]): string =>
-		headers
-			.map(
-				(header) =>
-					`process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("hex")}", "hex"));`,
-			)
-			.join("\n");
+		`process.stdout.write(Buffer.from("${Buffer.concat(headers.map(withHeader)).toString("hex")}", "hex"));`;
 
 	it.each<[string, string, string]>([
 		["text", `console.log("Hello, I am not a worker at all");`, "the output is not made of frames"],

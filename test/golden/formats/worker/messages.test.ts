@@ -68,7 +68,7 @@ const int64 = (shape: number[], values: number[]): Tensor => ({
 });
 
 it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))(
-	"messages of a real worker are all understood: %s",
+	"a real worker are all understood: %s",
 	(name) => {
 		const messages = recorded(name.slice(0, -4));
 		expect(messages.filter((message) => typeof message === "string")).toEqual([]);
@@ -78,7 +78,7 @@ it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))(
 	},
 );
 
-it("messages of a real worker begin with its version and the engine's inputs", () => {
+it("a real worker begin with its version and the engine's inputs", () => {
 	expect(recorded("data-dependent")[0]).toEqual({
 		kind: "hello",
 		tensorrt: "10.6.0",
@@ -87,19 +87,19 @@ it("messages of a real worker begin with its version and the engine's inputs", (
 	});
 });
 
-it("messages of a real worker hold outputs of shapes that the data decides", () => {
+it("a real worker hold outputs of shapes that the data decides", () => {
 	const [, three, none] = recorded("data-dependent");
 	expect(three).toMatchObject({ id: "three", outputs: { y: int64([2, 4], [0, 1, 2, 3, 0, 1, 2, 3]) } });
 	expect(none).toMatchObject({ id: "none", outputs: { y: int64([2, 0], []) } });
 });
 
-it("messages of a real worker name the case that failed", () => {
+it("a real worker name the case that failed", () => {
 	const error = { kind: "error", fatal: false };
 	expect(recorded("conditional")[3]).toMatchObject({ ...error, id: "without", code: "input" });
 	expect(recorded("shape-tensor")[2]).toMatchObject({ ...error, id: "outside", code: "shape" });
 });
 
-it("messages of a real worker carry FP8 under the name that goldens have for it", () => {
+it("a real worker carry FP8 under the name that goldens have for it", () => {
 	expect(recorded("fp8")[1]).toMatchObject({ kind: "result", outputs: { y: { dtype: "float8e4m3fn" } } });
 });
 
@@ -166,26 +166,9 @@ it("hostile messages never make the reader throw", () => {
 
 const anyFrame = fc.record({
 	header: fc
-		.dictionary(fc.string(), fc.jsonValue())
+		.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue())
 		.map((header): Header => JSON.parse(JSON.stringify(header))),
 	payload: fc.uint8Array({ maxLength: 300 }),
-});
-
-it("frames come back as they were, cut at every byte", () => {
-	const stream = Buffer.concat([
-		encode({ kind: "a", text: "ÄÖ\u{1F600}" }, Uint8Array.of(1, 2, 3)),
-		encode({}, new Uint8Array()),
-		encode({ kind: "b" }, Uint8Array.of(9)),
-	]);
-	const whole = decode([stream]);
-	expect(whole.frames.map(({ header }) => header)).toEqual([
-		{ kind: "a", text: "ÄÖ\u{1F600}" },
-		{},
-		{ kind: "b" },
-	]);
-	for (let at = 0; at <= stream.length; at += 1)
-		expect(decode([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole);
-	expect(decode(Array.from(stream, (byte) => Uint8Array.of(byte)))).toEqual(whole);
 });
 
 it("frames come back as they were, any frames in any pieces", () => {
@@ -201,7 +184,9 @@ it("frames come back as they were, any frames in any pieces", () => {
 					stream.length,
 				];
 				const chunks = places.slice(1).map((end, index) => stream.subarray(places[index], end));
-				expect(decode(chunks)).toEqual({ frames: sent, broken: null });
+				const whole = { frames: sent, broken: null };
+				expect(decode(chunks)).toEqual(whole);
+				expect(decode(Array.from(stream, (byte) => Uint8Array.of(byte)))).toEqual(whole);
 			},
 		),
 	);
