@@ -34,7 +34,6 @@ function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: nu
 			structure: short(`layers ${index}`),
 			bytes: 5_000_000 + index,
 			memoryBytes: 80_000_000,
-			buildMs: Math.round(60_000 + 3000 * random.normal()),
 		};
 		return {
 			series: `net-${index}/fp16/b1`,
