@@ -63,7 +63,7 @@ async function push(proposal: Proposal, repository: Repository) {
 		if (current.snapshot === snapshot) return { commit: head, isNew: false };
 	}
 	const { sha } = done(await repository.writeCommit({ message: proposal.message, snapshot, parents }));
-	// Neither call moves a branch that somebody else moved meanwhile.
+	// Neither call overwrites a branch that someone else has moved.
 	const move = head === null ? repository.createBranch : repository.advanceBranch;
 	done(await move(proposal.branch, sha));
 	return { commit: sha, isNew: true };

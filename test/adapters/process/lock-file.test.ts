@@ -31,12 +31,12 @@ function contend(times: number, seed: number) {
 	};
 }
 
-it("gives one holder at a time if four contend and owners die", async () => {
+it("tryLock gives the lock to one holder at a time if four contend and owners die", async () => {
 	const lines = await Promise.all([1, 2, 3, 4].map((seed) => contend(150, seed).lines));
 	expect(lines).toEqual(Array.from({ length: 4 }, () => ["started", "done"]));
 });
 
-it("succeeds after contenders were killed at any step", async () => {
+it("tryLock gets the lock after contenders were killed at any step", async () => {
 	for (let seed = 1; seed <= 6; seed += 1) {
 		const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
 		await Promise.all(contenders.map(({ started }) => started));

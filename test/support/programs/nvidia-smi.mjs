@@ -1,6 +1,6 @@
 // Stands in for nvidia-smi: replays captured CSV. Options before its own arguments, as name=value:
 // samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N slice=PROFILE fault=NAME[:ROW].
-// Faults, from that row of samples on: hang, lost, unknown-error, na, columns, partial, end; at the start: silent,
+// Faults, from that row of samples on: hang, lost, na, columns, end; at the start: silent,
 // no-driver, no-devices, deaf (hangs and ignores SIGTERM).
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -52,7 +52,6 @@ function replay(rows, print) {
 
 const faults = {
 	lost: () => "GPU is lost",
-	"unknown-error": (names) => names.map(() => "[Unknown Error]").join(", "),
 	na: (names) => names.map(() => "[N/A]").join(", "),
 	columns: (_, line) => `${line}, 12, 34`,
 };
@@ -74,8 +73,6 @@ function samples(names) {
 			clearInterval(timer);
 			return forever();
 		}
-		if (fault === "partial")
-			return process.stdout.write(line.slice(0, line.length / 2), () => process.exit(0));
 		if (fault === "end") process.exit(15);
 		say(faults[fault] ? faults[fault](names, line) : line);
 	});

@@ -38,7 +38,7 @@ declare const WebAssembly: {
 	instantiate(module: unknown, imports: unknown): Promise<unknown>;
 };
 
-let module: Promise<object> | null = null;
+let isShared = false;
 let counted: Exports = {};
 
 /** Half instructions that the runtime loaded last has executed. */
@@ -48,15 +48,17 @@ export function halfInstructions(): number {
 
 /** All copies of the runtime share the compiled code, which takes most of a start. */
 function shareModule(path: string): void {
-	if (module !== null) return;
+	if (isShared) return;
+	isShared = true;
 	for (const flag of v8Flags) setFlagsFromString(flag);
-	const compiled = WebAssembly.compile(readFileSync(path));
-	module = compiled;
 	const { instantiate } = WebAssembly;
+	let compiled: Promise<object> | null = null;
 	WebAssembly.instantiate = async (_, imports) => {
-		const instance = (await instantiate(await compiled, imports)) as { exports: Exports };
+		compiled ??= WebAssembly.compile(readFileSync(path));
+		const module = await compiled;
+		const instance = (await instantiate(module, imports)) as { exports: Exports };
 		counted = instance.exports;
-		return { instance, module: await compiled };
+		return { instance, module };
 	};
 }
 
@@ -74,7 +76,7 @@ export async function loadRuntime(job: RuntimeJob, isOwn = false): Promise<Ort> 
 	const name = isOwn ? `copy=${copies}` : `threads=${job.threads}`;
 	const ort: Ort = await import(`${folder}onnxruntime.mjs?${name}`);
 	ort.env.wasm.wasmPaths = folder;
-	// Not read: the module is compiled already.
+	// Keeps ONNX Runtime from reading the file for each copy.
 	ort.env.wasm.wasmBinary = new Uint8Array();
 	ort.env.wasm.numThreads = job.threads;
 	return ort;
