@@ -40,30 +40,31 @@ export type Profiles = [DimsFile, ...DimsFile[]];
 export type Flags = string[];
 /** A share of the base: 2% or 0.02; off: no limit. */
 export type Percentage = number | string;
-/** A multiple of the base: 2 is twice as much; off: no limit. */
+/** A multiple: 2 is twice as much; off: no limit. */
 export type FactorFile = number | "off";
 /** A time with its unit: 500ms, 2s, 10m. */
 export type Duration = string;
 /** Least throughput of the head, in inferences per second. */
 export type RateFile = number;
-/** Checks that need no reference: does an engine agree with itself? nightly (default): in scheduled runs; on: in every run; a list: only these, in every run. */
+/** Checks that need no reference: does an engine agree with itself? new (default): engines built from another recipe than the base's; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
 export type ProbesFile =
 	| ProbesWhen
 	| [ProbeName, ...ProbeName[]]
 	| {
-			/** nightly (default): in scheduled runs. on: in every run. */
-			when?: "nightly" | "on" | "off";
+			/** new (default): engines that TensorRT built from another recipe than the base's, and all in scheduled runs. on: all in every run. nightly: only in scheduled runs. */
+			when?: "new" | "on" | "nightly" | "off";
 			only?: [
-				"determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding",
-				...("determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding")[]
+				"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit",
+				...("determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit")[]
 			];
 			/** For padding: the input that is 1 where a position counts and 0 where it is padding. Default: recognised by its name, e.g. attention_mask. */
 			mask?: string;
 			/** For padding, where there is no mask: the input that says how many positions of a row count. Default: recognised by its name, e.g. lengths. */
 			length?: string;
 	  };
-export type ProbesWhen = "nightly" | "on" | "off";
-export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
+export type ProbesWhen = "new" | "on" | "nightly" | "off";
+export type ProbeName =
+	"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit";
 export type AcceptedFigure = "latency" | "work" | "p99" | "memory" | "engine-size" | "build-time";
 /** The job's runs-on: a label, a list of labels, or a group with labels. */
 export type RunsOnFile =
@@ -233,8 +234,7 @@ export interface GatesFile {
 	};
 	/** What an inconclusive comparison does to the check. */
 	inconclusive?: "neutral" | "fail";
-	/** What a failing probe does to the check where the base passes it. */
-	probes?: "warn" | "fail" | "off";
+	probes?: GrowthFile;
 	/** What a model whose inputs or outputs differ between base and head does to the check. */
 	interface?: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does to the check. */
@@ -256,7 +256,6 @@ export interface ThresholdFile {
 	warn?: Percentage;
 	fail?: Percentage;
 }
-/** How many times the base engine's error the head's error may be, above the noise, even within the golden's limits. */
 export interface GrowthFile {
 	warn?: FactorFile;
 	fail?: FactorFile;

@@ -15,7 +15,8 @@ export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
-export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
+export type ProbeName =
+	"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 /** accumulates: no single node. agrees: the output does not deviate from ONNX Runtime. impossible: the message says why. */

@@ -84,11 +84,13 @@ export async function* bisectGoldens(
 
 export async function* probeEngines(
 	engines: readonly BuiltEngine[],
-	{ input, prepared, ports }: RunContext,
+	{ input, seen, prepared, ports }: RunContext,
 ): AsyncGenerator<Found> {
 	const { threads, timeoutMs } = input.config.measure;
 	const { outFolder, isScheduled = false } = input;
-	const probing = { engines, goldens: prepared.goldens, outFolder, threads, timeoutMs, isScheduled };
+	const isTensorRt = seen().backend.kind === "tensorrt";
+	const when = { isScheduled, isTensorRt };
+	const probing = { engines, goldens: prepared.goldens, outFolder, threads, timeoutMs, ...when };
 	for await (const probed of probe(probing, ports)) {
 		yield probed.state === "judged" ? { probes: probed.results } : { errors: [probed.error] };
 		stopIfInterrupted(ports);

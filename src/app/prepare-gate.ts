@@ -46,6 +46,7 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		cases: new Map([...goldens].map(([id, { manifest }]) => [id, manifest.cases.map((golden) => golden.id)])),
 		seed: input.seed,
 		isScheduled: input.isScheduled ?? false,
+		isTensorRt: backend === "tensorrt",
 	});
 	return {
 		models,

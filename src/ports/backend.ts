@@ -4,6 +4,7 @@ import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../.
 import type { FilledInput } from "../core/fill.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
+import type { ProbeCase } from "../golden/core/probes/context.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
@@ -25,10 +26,8 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	onPhase?(phase: string): void;
 }
 
-export interface InferCase {
-	id: string;
-	inputs: Readonly<Record<string, Tensor>>;
-}
+/** A probe's cases ask for more than a golden's. */
+export type InferCase = Omit<ProbeCase, "batch">;
 
 export interface InferJob {
 	engine: BuiltEngine;
@@ -42,14 +41,19 @@ export interface InferJob {
 
 export type InferredCase =
 	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>> }
-	| { id: string; state: "failed"; message: string };
+	| { id: string; state: "failed"; message: string; code?: string };
 
 export type InferResult =
-	| { state: "done"; cases: readonly InferredCase[]; wallMs: number }
+	/** isSeparate: each case had a process of its own. */
+	| { state: "done"; cases: readonly InferredCase[]; wallMs: number; isSeparate?: true }
 	| { state: "failed"; failure: ToolFailure; wallMs: number };
 
 export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "timeoutMs" | "onCase"> {
 	enginePath: string;
+	/** Whose weights a refit gives. */
+	onnxPath: string;
+	/** The plan holds no weights: it gets the file's before the first case. */
+	isStripped: boolean;
 	device: number;
 	plugins: readonly string[];
 }

@@ -2,6 +2,7 @@
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { strippingFlags } from "../../core/config/tensorrt-settings.ts";
 import { ToolError } from "../../core/errors.ts";
 import { inParallel } from "../../core/in-parallel.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
@@ -30,7 +31,10 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	if (worker !== null) {
 		const { device } = context;
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
-		const result = await worker.infer({ enginePath, cases, device, plugins, timeoutMs, logPath, onCase });
+		const onnxPath = job.engine.model.path;
+		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
+		const engine = { enginePath, onnxPath, isStripped, device, plugins };
+		const result = await worker.infer({ ...engine, cases, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
@@ -59,7 +63,7 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 		await makeFolders(job.scratchFolder);
 		await rm(job.logPath, { force: true });
 		const cases = await inNewFolder("cases-", (folder) => runAll(job, folder, context), job.scratchFolder);
-		return { state: "done", cases, wallMs: performance.now() - started };
+		return { state: "done", cases, isSeparate: true, wallMs: performance.now() - started };
 	});
 }
 
@@ -82,7 +86,8 @@ class CaseError extends Error {}
 async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
 	let done = 0;
 	let fault: unknown;
-	const runCase = async ({ id, inputs }: InferCase, index: number): Promise<InferredCase> => {
+	const runCase = async ({ id, inputs, refit }: InferCase, index: number): Promise<InferredCase> => {
+		if (refit !== undefined) return { id, state: "done", outputs: {} };
 		const cwd = join(folder, `case${index}`);
 		const logPath = `${cwd}.log`;
 		try {

@@ -7,7 +7,7 @@ export const defaultGates = Object.fromEntries(
 ) as unknown as GateValues;
 
 /** A dozen inferences per engine: too slow for every push. */
-export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
+export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "new", only: [] };
 
 const minuteMs = 60_000;
 

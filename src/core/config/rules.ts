@@ -187,7 +187,7 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 	return [
 		{
 			key: "probes",
-			laxness: ["on", "nightly", "off"].indexOf(probes.when),
+			laxness: ["on", "new", "nightly", "off"].indexOf(probes.when),
 			shown: probes.when,
 			pointer: probes.pointer,
 		},

@@ -141,7 +141,7 @@ const examples: Readonly<Record<string, string>> = {
 	PrepareFile: "a command, or { command: python export.py, env: [HF_TOKEN] }",
 	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
 	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
-	ProbesFile: "nightly, on, off, a list of probes, or { when: nightly, only: [neighbours] }",
+	ProbesFile: "new, on, nightly, off, a list of probes, or { when: nightly, only: [neighbours] }",
 	CommandFile: "a mapping such as { command: [python3, lpips.py] }",
 	ModelFile: "a mapping such as { onnx: models/net.onnx }",
 	EngineFile: "a mapping such as { precision: fp16 }",

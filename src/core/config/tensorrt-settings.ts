@@ -57,6 +57,9 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 	return flags;
 }
 
+/** Plans without weights, which compute zeros until they are refitted. */
+export const strippingFlags = ["--stripWeights", "--stripAllWeights"] as const;
+
 /** Flags that collide with trtgate's or make timings incomparable, with the alternative to each. */
 const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--onnx", "Name the file under `onnx`."],

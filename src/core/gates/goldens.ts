@@ -10,7 +10,7 @@ import type {
 	ProbeResult,
 } from "../../../generated/result.ts";
 import { ofSlice } from "../../golden/core/tensor/tensor.ts";
-import type { Config, Gates } from "../config/config.ts";
+import type { Config, Gates, Threshold } from "../config/config.ts";
 import { counted, interfaceText, listNames } from "../text/labels.ts";
 import { type Level, placeVerdict } from "./figures.ts";
 
@@ -105,12 +105,20 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 }
 
 export function judgeProbe(result: ProbeResult, config: Config, level: Level): GateResult[] {
-	const { model, engine, probe, state, message } = result;
-	const { probes } = level.gates;
-	const isJudged = probes !== "off" && state !== "skipped" && state !== "known";
-	const status = state === "agrees" ? "pass" : orNone(probes);
-	const judged = ["probe", isJudged ? status : null, message] as const;
+	const { model, engine, probe, message } = result;
+	const judged = ["probe", probeStatus(result, level.gates.probes), message] as const;
 	return placeVerdict(judged, { model, engine, case: probe }, { config, ...level, key: "probes" });
+}
+
+/** No number, because an answer is missing or differs in kind, is beyond every limit. */
+function probeStatus({ state, got, allowed }: ProbeResult, { warn, fail }: Threshold): GateStatus | null {
+	if (state === "skipped" || state === "known" || (warn === undefined && fail === undefined)) return null;
+	if (state === "agrees") return "pass";
+	// A model that gives no finite number for generated inputs need not be wrong.
+	if (got === "NaN") return "warn";
+	const times = typeof got === "number" && allowed !== null ? got / allowed : Number.POSITIVE_INFINITY;
+	if (fail !== undefined && times > fail) return "fail";
+	return warn !== undefined && times > warn ? "warn" : "pass";
 }
 
 export function judgeInterface(change: InterfaceChange, config: Config, level: Level): GateResult[] {

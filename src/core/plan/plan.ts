@@ -134,6 +134,7 @@ export interface PlanInput {
 	cases: ReadonlyMap<string, readonly string[]>;
 	seed: string;
 	isScheduled?: boolean;
+	isTensorRt?: boolean;
 }
 
 export function makePlan(input: PlanInput): Plan {
@@ -170,9 +171,9 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	];
 }
 
-/** The base is probed only if the head disagrees with itself. */
-function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
-	return probesEnabled(model.probes, { isScheduled })
+/** The base is probed only if the head disagrees with itself; an engine that the base shares may be left out. */
+function probeSteps({ id, model }: EngineSpec, { isScheduled = false, isTensorRt = false }: PlanInput): Step[] {
+	return probesEnabled(model.probes, { isScheduled, isTensorRt, isNew: true })
 		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]
 		: [];
 }
@@ -184,7 +185,12 @@ function measureStep({ id, engineId }: Workload, { arms: [only, other], config, 
 	return { kind: "measure", engineId, workloadId: id, pairs, firstArms: order };
 }
 
-export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
+/** `isNew`: the base has no engine of the same recipe. Nothing is built on ONNX Runtime, so it probes at night. */
+export function probesEnabled(
+	{ when }: Pick<ProbesConfig, "when">,
+	run: { isScheduled: boolean; isTensorRt: boolean; isNew: boolean },
+): boolean {
+	if (when === "new") return run.isScheduled || (run.isTensorRt && run.isNew);
 	return when === "on" || (when === "nightly" && run.isScheduled);
 }
 

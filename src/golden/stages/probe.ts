@@ -21,6 +21,7 @@ export interface ProbeInput {
 	/** For all cases of an engine. */
 	timeoutMs: number;
 	isScheduled: boolean;
+	isTensorRt: boolean;
 }
 
 export type Probed =
@@ -30,9 +31,10 @@ export type Probed =
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
-	const heads = input.engines.filter(
-		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),
-	);
+	const heads = input.engines.filter(({ arm, spec, record }) => {
+		const isNew = record.sharedWithBase !== true;
+		return arm === "head" && probesEnabled(spec.model.probes, { ...input, isNew });
+	});
 	if (heads.length === 0) return;
 	ports.progress.stage("probe", heads.length);
 	let differing = 0;
@@ -54,7 +56,11 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	const { model, engine, id } = head.spec;
 	const engineRef = { model: model.name, engine: engine.name };
 	const donors = await donorsOf(input.goldens.get(id), ports);
-	const plan = planProbes(probeSubject(head.model.onnx, head.spec), { only: model.probes.only, donors });
+	const plan = planProbes(probeSubject(head.model.onnx, head.spec, input.isTensorRt), {
+		only: model.probes.only,
+		donors,
+		precision: head.spec.engine.precision,
+	});
 	const own = await runProbes(head, plan, { input, ports });
 	if (own.state === "failed")
 		return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
@@ -99,7 +105,7 @@ async function runProbes(
 	const total = plan.cases.length;
 	const result = await ports.backend.infer({
 		engine,
-		cases: plan.cases.map(({ id, inputs }) => ({ id: `probe ${id}`, inputs })),
+		cases: plan.cases.map(({ batch: _, ...one }) => ({ ...one, id: `probe ${one.id}` })),
 		scratchFolder: `${input.outFolder}/scratch/${name}`,
 		logPath: `${input.outFolder}/logs/${name}.log`,
 		threads: input.threads,
@@ -108,5 +114,5 @@ async function runProbes(
 	});
 	if (result.state === "failed") return result;
 	const answers = new Map(result.cases.map((answer, at) => [plan.cases[at]?.id ?? "", answer]));
-	return { state: "done", judged: judgeProbes(plan, answers, rule) };
+	return { state: "done", judged: judgeProbes(plan, answers, rule, result.isSeparate) };
 }

@@ -29,6 +29,16 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 		fault: "gives different outputs for the same input",
 		fix: "Look for random operators and plugins with atomic additions; if the model is random on purpose, leave this probe out with `probes: { only: [...] }`.",
 	},
+	order: {
+		label: "earlier inputs do not matter",
+		fault: "gives outputs that depend on earlier inputs",
+		fix: "Look for plugins that keep memory from one inference to the next, and for outputs that are not written whole.",
+	},
+	streams: {
+		label: "several inferences at once agree with one",
+		fault: "gives other outputs with several inferences at once",
+		fix: "Look for plugins that keep one buffer for all execution contexts.",
+	},
 	"duplicate-rows": {
 		label: "equal rows agree",
 		fault: "gives different outputs for equal rows",
@@ -44,15 +54,20 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 		fault: "gives different outputs at different batch sizes",
 		fix: "Compare the two batch sizes layer by layer; a reshape may contain the exported batch size.",
 	},
-	"profile-ends": {
-		label: "the profile's ends agree",
-		fault: "is inconsistent at the ends of its profile",
+	"profile-sizes": {
+		label: "the profile's sizes agree",
+		fault: "is inconsistent at a size of its profile",
 		fix: "Run the engine at the size that the message names; narrow the profile if that size is not needed.",
 	},
 	padding: {
 		label: "padding does not leak",
 		fault: "lets padding leak into its outputs",
 		fix: "Look for a pooling or a normalisation that does not read the mask.",
+	},
+	refit: {
+		label: "a refit with the same weights changes nothing",
+		fault: "gives other outputs after a refit with the same weights",
+		fix: "Build without `--refit`, or look for weights that several layers share.",
 	},
 };
 

@@ -7,6 +7,7 @@ import {
 	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
+	encodeRefit,
 	parseMessage,
 	type WorkerHello,
 	type WorkerMessage,
@@ -68,6 +69,8 @@ export function createConversation(options: ConversationOptions) {
 		if (index === null) return "an answer to a case that was not sent";
 		const id = cases[index]?.id ?? "";
 		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
+		else if (message.kind === "error")
+			settle(index, { id, state: "failed", message: message.message, code: message.code });
 		else settle(index, { id, state: "failed", message: message.message });
 		return null;
 	};
@@ -108,18 +111,21 @@ function createSender(
 	let next = 0;
 	const hasRoom = (bytes: number) =>
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
-	const write = (input: Pipes["input"], index: number) => {
-		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
+	/** The number of cases that it wrote or refused: those that run together are one frame. */
+	const write = (input: Pipes["input"], first: number): number => {
+		const next = cases.findIndex(({ together }, index) => index > first && !together);
+		const group = cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
+		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes });
 		if (typeof pieces === "string") {
-			refuse(index, pieces);
-			return true;
+			for (const index of group) refuse(index, pieces);
+			return group.length;
 		}
 		const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-		if (!hasRoom(bytes)) return false;
-		inFlight.set(String(index), { index, bytes });
+		if (!hasRoom(bytes)) return 0;
+		for (const index of group) inFlight.set(String(index), { index, bytes: index === first ? bytes : 0 });
 		bytesInFlight += bytes;
 		for (const piece of pieces) input.write(piece);
-		return true;
+		return group.length;
 	};
 	return {
 		start(hello: WorkerHello): void {
@@ -129,7 +135,7 @@ function createSender(
 			if (next > cases.length || input.destroyed) return;
 			// One system call for many small pieces.
 			input.cork();
-			while (next < cases.length && write(input, next)) next += 1;
+			for (let written = 1; next < cases.length && written > 0; next += written) written = write(input, next);
 			if (next === cases.length) {
 				next += 1;
 				input.end(encodeEnd());
@@ -148,10 +154,11 @@ function createSender(
 }
 
 function encodeFitting(
-	wireId: string,
-	inputs: Readonly<Record<string, Tensor>>,
+	[wireId = "", ...beside]: readonly string[],
+	{ inputs, refit }: Pick<InferCase, "inputs" | "refit"> = { inputs: {} },
 	limits: { dtypes: ReadonlyMap<string, string>; payloadBytes: number },
 ): Uint8Array[] | string {
+	if (refit !== undefined) return [encodeRefit(wireId, refit)];
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {
@@ -163,7 +170,7 @@ function encodeFitting(
 	if (bytes > limits.payloadBytes)
 		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
-		return encodeCase(wireId, fitted);
+		return encodeCase(wireId, fitted, beside);
 	} catch (error) {
 		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
 	}

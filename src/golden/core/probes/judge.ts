@@ -9,10 +9,13 @@ import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from ".
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";
 import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
-import { type Comparison, pick, repetition, type Tensors, upTo } from "./context.ts";
+import { everyValue } from "../tensor/values.ts";
+import { anchor, type Comparison, pick, repetition, rounding, type Tensors, upTo } from "./context.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
-export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
+export type ProbeAnswer =
+	| { state: "done"; outputs: Tensors }
+	| { state: "failed"; message: string; code?: string | undefined };
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 export interface JudgedProbe {
@@ -28,18 +31,31 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
+	/** By output: what two runs of one input differ by. */
 	noise: ReadonlyMap<string, Measure>;
+	/** By output: how far the precision's rounding of the inputs moves it. */
+	explained: ReadonlyMap<string, number>;
+	isSeparate: boolean;
 }
 
 interface Measure {
 	output: string;
 	got: number;
 	allowed: number;
+	isOverflow?: true;
 }
 
-export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): JudgedProbe[] {
+/** @param isSeparate each case ran in a process of its own. */
+export function judgeProbes(
+	plan: ProbePlan,
+	answers: ProbeAnswers,
+	rule: AllowanceRule,
+	isSeparate = false,
+): JudgedProbe[] {
 	const unanswered = firstFailure([repetition], answers);
-	const first = { plan, answers, rule, noise: new Map<string, Measure>() };
+	const bare = { plan, answers, rule, isSeparate, noise: new Map(), explained: new Map() };
+	const explained = new Map(measure(rounding, bare).map(({ output, got }) => [output, got]));
+	const first: Context = { ...bare, explained };
 	const noise = new Map(measure(repetition, first).map((own) => [own.output, own]));
 	return plan.probes.map((planned) => {
 		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
@@ -56,12 +72,13 @@ function skipped(probe: ProbeName, message: string): JudgedProbe {
 
 function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
-	const failure = firstFailure(comparisons, context.answers);
+	if (context.isSeparate && inOneProcess.has(probe))
+		return skipped(probe, "Each case had a process of its own: install TensorRT's Python package.");
+	const failed = probe === "refit" ? failedRefit(context) : null;
+	if (failed?.code === "refit-missing") return skipped(probe, `${failed.message}.`);
+	const failure = failed?.message ?? (probe === "order" ? null : firstFailure(comparisons, context.answers));
 	if (failure !== null)
-		return {
-			...skipped(probe, `The engine failed at a size within its profile: ${failure}`),
-			state: "differs",
-		};
+		return { ...skipped(probe, `${failureTexts[probe] ?? usualFailure}: ${failure}`), state: "differs" };
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
@@ -74,6 +91,20 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	}
 	const state = isUnsteady(worst) ? "differs" : "agrees";
 	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
+}
+
+/** What one inference leaves behind does not reach the next process. */
+const inOneProcess: ReadonlySet<ProbeName> = new Set(["order", "streams", "refit"]);
+
+const usualFailure = "The engine failed at a size within its profile";
+const failureTexts: Readonly<Partial<Record<ProbeName, string>>> = {
+	streams: "The engine failed with several inferences at once",
+	refit: "The engine cannot be refitted",
+};
+
+function failedRefit({ plan, answers }: Context) {
+	const refits = plan.cases.filter(({ refit }) => refit !== undefined);
+	return refits.map(({ id }) => answers.get(id)).find((answer) => answer?.state === "failed") ?? null;
 }
 
 function isUnsteady({ got, allowed }: Measure): boolean {
@@ -89,7 +120,7 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	return null;
 }
 
-function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
+function measure(comparison: Comparison, { plan, answers, rule, noise, explained }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
 	return Object.keys(expected.outputs).flatMap((output): Measure[] => {
@@ -98,9 +129,22 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
-		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.got ?? 0 });
+		const scatter = Math.max(own?.got ?? 0, explained.get(output) ?? 0);
+		const noisy = Number.isFinite(scatter) ? scatter : 0;
+		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });
+		const usual = answers.get(anchor);
+		const overflows =
+			comparison.isAtSize &&
+			usual?.state === "done" &&
+			isFinite(usual.outputs[output]) &&
+			![expected, got].every(({ outputs }) => isFinite(outputs[output]));
+		if (overflows) return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true }];
 		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
 	});
+}
+
+function isFinite(tensor: Tensor | undefined): boolean {
+	return tensor === undefined || !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 
 /** null if the output has no rows, such as a sum over the batch. */
@@ -151,16 +195,21 @@ function cutPositions(
 
 const answerLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
+	order: "Answers before and after other inputs",
+	streams: "Inferences at the same time and one alone",
 	"duplicate-rows": "Equal rows of one batch",
 	neighbours: "A row with replaced neighbours and the original row",
 	"batch-size": "A row in a large batch and in a small one",
-	"profile-ends": "Outputs that the ends of the profile share",
+	"profile-sizes": "Rows that batches share at a size of the profile",
 	padding: "Outputs for one input with other padding",
+	refit: "Outputs before and after a refit with the same weights",
 };
 
 function sentence(probe: ProbeName, worst: Measure): string {
-	const { output, got, allowed } = worst;
+	const { output, got, allowed, isOverflow } = worst;
 	const name = JSON.stringify(output.slice(0, 120));
+	if (isOverflow)
+		return `At a size of the profile ${name} holds values that are not finite; at the usual size it holds none.`;
 	if (got === 0) return `${answerLabels[probe]} have the same values.`;
 	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
 	const distance =
@@ -253,15 +302,18 @@ const noiseFactor = 3;
 const roundings = 2;
 
 /**
- * The most that may lie between two answers; noise is what two runs of the same input differed by. The cap is about five times the
+ * The most that may lie between two answers; noise is the larger of what two runs of the same input differed by and what rounding
+ * of the inputs moves: for a network that chooses (top-k, suppression of boxes) far more than for others. The cap is about five times the
  * rounding measured on a nine-layer network, so two right answers lie well within it. Integers of other kernels may differ by the
  * share that top-k may lose, because nearly equal scores may change places.
  */
 export function allowance(
 	rule: AllowanceRule,
-	{ arithmetic, dtype, noise }: { arithmetic: "same" | "other"; dtype: DType; noise: number },
+	{ arithmetic, dtype, noise }: Pick<Comparison, "arithmetic"> & { dtype: DType; noise: number },
 ): number {
-	if (!isFloating(dtype)) return arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;
-	const share = arithmetic === "same" ? rule.cap * sameShare : rule.cap;
-	return Math.max(share, roundings * floorOf(undefined, dtype), noiseFactor * noise);
+	const [isSame, scatter] = [arithmetic === "same", noiseFactor * noise];
+	if (!isFloating(dtype))
+		return Math.max(isSame ? 0 : 1 - defaultTolerances[rule.precision].topK, scatter);
+	const share = isSame ? rule.cap * sameShare : rule.cap;
+	return Math.max(share, roundings * floorOf(undefined, dtype), scatter);
 }

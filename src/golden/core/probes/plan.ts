@@ -1,30 +1,26 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
+import type { Precision } from "../../../../generated/golden.ts";
 import type { ProbeName } from "../../../../generated/result.ts";
-import { encodeTensor } from "../record/generators/encode.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import {
 	again,
 	anchor,
 	type Comparison,
-	caseBytes,
 	caseOf,
 	compareViews,
-	composeBatch,
-	isSame,
-	join,
-	makePool,
-	maxCaseBytes,
+	nudge,
+	nudged,
 	openProbeContext,
 	otherRow,
 	type ProbeCase,
 	type ProbeContext,
 	type ProbeRequest,
-	pick,
 	repetition,
 	type Tensors,
 	upTo,
 } from "./context.ts";
-import { type Batch, type ProbeInput, type ProbeSubject, type Profile, rangeIn, sizesAt } from "./subject.ts";
+import { probePadding } from "./padding.ts";
+import { probeSizes } from "./sizes.ts";
+import type { Batch, ProbeSubject } from "./subject.ts";
 
 export type PlannedProbe =
 	| { probe: ProbeName; state: "planned"; comparisons: readonly Comparison[]; note?: string }
@@ -45,6 +41,16 @@ type Probe = (context: ProbeContext) => ProbeRequest | string;
 
 const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
+	// Made of what the others send.
+	order: () => ({ cases: [], comparisons: [] }),
+	streams: ({ subject, pool, rows }) => {
+		if (subject.streams < 2) return "This backend runs one inference at a time.";
+		const cases = upTo(subject.streams).map((stream) => {
+			const one = caseOf(`stream-${stream}`, pool, upTo(rows));
+			return stream === 0 ? one : { ...one, together: true as const };
+		});
+		return { cases, comparisons: cases.map(({ id }) => compareViews("same", [anchor, null], [id, null])) };
+	},
 	"duplicate-rows": withRows(2, ({ rows, pool }) => {
 		const id = "duplicates";
 		const first = upTo(rows).map(() => 0);
@@ -54,8 +60,9 @@ const probes: Readonly<Record<ProbeName, Probe>> = {
 	}),
 	neighbours: withRows(2, probeNeighbours),
 	"batch-size": withRows(1, probeBatchSize),
-	"profile-ends": probeProfileEnds,
+	"profile-sizes": probeSizes,
 	padding: probePadding,
+	refit: probeRefit,
 };
 
 function withRows(least: number, probe: (context: RowContext) => ProbeRequest | string): Probe {
@@ -65,13 +72,18 @@ function withRows(least: number, probe: (context: RowContext) => ProbeRequest | 
 	};
 }
 
-/**
- * @param subject a string says why no inputs can be made.
- * @param only empty: all. `donors`: inputs of golden cases, which are better than generated ones.
- */
+interface ProbeOptions {
+	/** Empty: all. */
+	only: readonly ProbeName[];
+	/** Inputs of golden cases, which are better than generated ones. */
+	donors: readonly Tensors[];
+	precision: Precision;
+}
+
+/** @param subject a string says why no inputs can be made. */
 export function planProbes(
 	subject: ProbeSubject | string,
-	{ only, donors }: { only: readonly ProbeName[]; donors: readonly Tensors[] },
+	{ only, donors, precision }: ProbeOptions,
 ): ProbePlan {
 	const all = Object.keys(probes) as ProbeName[];
 	const wanted = all.filter((name) => only.length === 0 || only.includes(name));
@@ -81,16 +93,45 @@ export function planProbes(
 		return { outputs: [], batch: null, cases: [], probes: skipped };
 	}
 	const sent: ProbeCase[] = [];
+	const last: ProbeCase[] = [];
 	const planned = wanted.map((probe): PlannedProbe => {
 		const request = probes[probe](context);
 		if (typeof request === "string") return { probe, state: "skipped", why: request };
-		sent.push(...request.cases);
+		(probe === "refit" ? last : sent).push(...request.cases);
 		return { probe, state: "planned", comparisons: request.comparisons, note: request.note };
 	});
 	const { rows, pool, batch } = context;
-	const [first, last] = [anchor, again].map((id) => caseOf(id, pool, upTo(rows)));
-	const cases = [first, ...sent, last].filter((one) => one !== undefined);
-	return { outputs: context.subject.outputs, batch, cases, probes: planned };
+	const send = (id: string) => caseOf(id, pool, upTo(rows));
+	const moved = nudge(send(nudged).inputs, precision);
+	const first = [send(anchor), send(again), ...(moved === null ? [] : [{ ...send(nudged), inputs: moved }])];
+	const forwards = [...first, ...sent];
+	const ordered = addOrder(planned, forwards);
+	const cases = [...forwards, ...ordered.backwards, ...last];
+	return { outputs: context.subject.outputs, batch, cases, probes: ordered.probes };
+}
+
+const backwardsMark = " once more";
+
+/** What a case leaves in the engine's memory may change a later one: all of them again, the last first. */
+function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) {
+	if (!planned.some(({ probe }) => probe === "order")) return { backwards: [], probes: planned };
+	const alone = sent.filter(({ id, together }) => id !== again && !together);
+	const backwards = alone.map((one) => ({ ...one, id: `${one.id}${backwardsMark}` })).reverse();
+	const comparisons = alone.map(({ id }) => compareViews("same", [id, null], [`${id}${backwardsMark}`, null]));
+	const probes = planned.map((one) => (one.probe === "order" ? { ...one, comparisons } : one));
+	return { backwards, probes };
+}
+
+/** The model's own weights, others, and its own again. */
+function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | string {
+	if (!subject.isRefittable) return "It is not built to be refitted.";
+	const give = (id: string, refit: "model" | "zeros") => ({ id, inputs: {}, batch: null, refit });
+	const same = caseOf("refitted", pool, upTo(rows));
+	const back = { ...same, id: "refitted-back" };
+	return {
+		cases: [give("refit-1", "model"), same, give("refit-2", "zeros"), give("refit-3", "model"), back],
+		comparisons: [same, back].map(({ id }) => compareViews("same", [anchor, null], [id, null])),
+	};
 }
 
 /** A leak in one direction, such as a running sum, shows in one of the two halves. */
@@ -118,180 +159,4 @@ function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | strin
 		cases: named.map(({ id, places }) => caseOf(id, pool, places)),
 		comparisons: named.map(({ id, places }) => compareViews("other", [anchor, places], [id, upTo(few)])),
 	};
-}
-
-const maxProfiles = 4;
-
-function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
-	const cases: ProbeCase[] = [];
-	const comparisons: Comparison[] = [];
-	let omitted: string | undefined;
-	const ends = context.subject.profiles
-		.slice(0, maxProfiles)
-		.flatMap((profile, index) =>
-			endsOf(context, profile).map((end) => ({ profile, end, id: `profile-${index}-${end}` })),
-		);
-	for (const end of ends) {
-		const request = probeEnd(context, { ...end, caseIndex: 1 + cases.length });
-		if (typeof request === "string") omitted ??= request;
-		else {
-			cases.push(...request.cases);
-			comparisons.push(...request.comparisons);
-		}
-	}
-	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed, so its profile has no ends.";
-	return { cases, comparisons, note: omitted };
-}
-
-function endsOf({ batch, subject }: ProbeContext, profile: Profile): ("min" | "max")[] {
-	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
-	const isRanged = Object.entries(profile).some(
-		([name, { min, max }]) => name !== batch?.dim && used.has(name) && max > Math.max(1, min),
-	);
-	if (isRanged) return ["min", "max"];
-	const range = batchRange(batch, profile);
-	return range !== null && range.min < range.max ? ["min"] : [];
-}
-
-function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | null {
-	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
-}
-
-/** Compares the smallest batch with larger ones, or with itself if it is the only one. */
-function probeEnd(
-	{ subject, batch }: ProbeContext,
-	{ profile, end, id, caseIndex }: { profile: Profile; end: "min" | "max"; id: string; caseIndex: number },
-): ProbeRequest | string {
-	const sizes = sizesAt(profile, end);
-	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
-	const batches = [...new Set([range.min, range.opt, range.max])].sort((a, b) => a - b);
-	const fitting = batches.filter((rows) => caseBytes(subject, batch, sizes, rows) <= maxCaseBytes);
-	const [least, ...more] = fitting;
-	if (least === undefined)
-		return `Sizes whose batch takes more than ${maxCaseBytes / 2 ** 20} MiB are left out.`;
-	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
-	if (typeof pool === "string") return pool;
-	const send = (rows: number, name: string) => caseOf(name, pool, upTo(rows));
-	const first = send(least, `${id}-${least}`);
-	const isAlone = more.length === 0;
-	const others = isAlone
-		? [send(least, `${first.id}-again`)]
-		: more.map((rows) => send(rows, `${id}-${rows}`));
-	const [arithmetic, shared] = isAlone ? (["same", null] as const) : (["other", upTo(least)] as const);
-	return {
-		cases: [first, ...others],
-		comparisons: others.map((other) => compareViews(arithmetic, [first.id, shared], [other.id, shared])),
-	};
-}
-
-const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
-const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
-
-interface Marker {
-	isMask: boolean;
-	input: ProbeInput;
-	axis: string | number;
-	places: ReadonlyMap<string, number>;
-}
-
-function probePadding(context: ProbeContext): ProbeRequest | string {
-	const marker = findMarker(context);
-	if (typeof marker === "string") return marker;
-	const { axis, places } = marker;
-	const size = typeof axis === "number" ? axis : (context.sizes.get(axis) ?? 1);
-	if (size < 2) {
-		const name = typeof axis === "string" ? JSON.stringify(axis) : "its axis of positions";
-		return `There is only one position along ${name}.`;
-	}
-	const counted = Math.floor(size / 2);
-	const batch = context.batch && context.rows;
-	const send = (filling: Filling) => {
-		const inputs = padInputs(context, marker, { size, counted, filling });
-		return { id: `padding-${filling}`, inputs, batch };
-	};
-	const [zeros, others] = [send("zeros"), send("others")];
-	if ([...places.keys()].every((name) => isSame(zeros.inputs[name], others.inputs[name])))
-		return "No input holds values that could fill the padding.";
-	const shared = batch === null ? null : upTo(batch);
-	const compare = (arithmetic: "same" | "other", { id }: typeof zeros) => ({
-		...compareViews(arithmetic, [zeros.id, shared], [id, shared]),
-		positions: { axis, counted, padded: size },
-	});
-	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
-	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
-	return {
-		cases: [zeros, others, ...none],
-		comparisons: [compare("same", others), ...none.map((alone) => compare("other", alone))],
-	};
-}
-
-function findMarker(context: ProbeContext): Marker | string {
-	const { subject, batch } = context;
-	const input = chooseMarker(subject);
-	if (typeof input === "string") return input;
-	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
-	const rowAxis = (name: string) => batch?.axes.get(name);
-	const positionAxes = ({ name, axes }: ProbeInput) => axes.filter((_, index) => index !== rowAxis(name));
-	const others = subject.inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
-	const holder =
-		others.find(({ name, axes }) => axes.length >= 2 && rowAxis(name) !== undefined) ?? others[0];
-	const last = input.axes.length - 1;
-	const axis = isMask
-		? input.axes[last === rowAxis(input.name) ? -1 : last]
-		: holder && positionAxes(holder)[0];
-	if (typeof axis !== "string" && typeof axis !== "number")
-		return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
-	const places = new Map<string, number>();
-	for (const { name, axes } of subject.inputs) {
-		const place = axes.findIndex((candidate, index) => candidate === axis && index !== rowAxis(name));
-		if (place >= 0) places.set(name, place);
-	}
-	return { isMask, input, axis, places };
-}
-
-/** Some frameworks set the mask for padding, so only names that mark counted positions are guessed. */
-function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | string {
-	const chosen = mask ?? length;
-	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
-	if (chosen !== undefined)
-		return (
-			inputs.find(({ name }) => name === chosen) ??
-			`The model has no input ${JSON.stringify(chosen)}, which the config names.`
-		);
-	return (
-		whole.find(({ name, axes }) => maskLabels.test(name) && axes.length === 2) ??
-		whole.find(({ name, axes }) => lengthLabels.test(name) && axes.length <= 1) ??
-		"No input is named like a mask or a length; set `probes: { mask: NAME }` or `length: NAME`."
-	);
-}
-
-/** others: the next row's values, rotated so that even a single row changes. none: the counted positions alone. */
-type Filling = "zeros" | "others" | "none";
-
-function padInputs(
-	{ pool, rows }: ProbeContext,
-	{ isMask, input, places }: Marker,
-	{ size, counted, filling }: { size: number; counted: number; filling: Filling },
-): Record<string, Tensor> {
-	const made = composeBatch(pool, upTo(rows));
-	const shifted = composeBatch(pool, upTo(rows + 1).slice(1));
-	const marker = made[input.name];
-	if (marker !== undefined) {
-		const mark = (index: number) => (isMask ? Number(index % size < counted) : counted);
-		made[input.name] = encodeTensor(marker.dtype, marker.shape, mark);
-	}
-	const padding = upTo(size).slice(counted);
-	const rotated = padding.map((place) => (place + 1) % size);
-	for (const [name, axis] of places) {
-		const tensor = made[name];
-		const counting = tensor && pick(tensor, axis, upTo(counted));
-		if (tensor === undefined || counting == null || (name === input.name && filling !== "none")) continue;
-		const rest =
-			filling === "others"
-				? pick(shifted[name] ?? tensor, axis, rotated)
-				: pick({ ...tensor, data: new Uint8Array(tensor.data.length) }, axis, padding);
-		if (filling === "none") made[name] = counting;
-		else if (rest !== null) made[name] = join([counting, rest], axis);
-	}
-	return made;
 }

@@ -2,6 +2,7 @@
 
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig } from "../../../core/config/config.ts";
+import { strippingFlags } from "../../../core/config/tensorrt-settings.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
 import { valuesOfInputs } from "../../../core/onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts";
@@ -26,9 +27,16 @@ export interface ProbeSubject {
 	profiles: readonly Profile[];
 	mask?: string;
 	length?: string;
+	/** Inferences at once: as where it is timed, 2 at least. 1: the backend runs them one by one. */
+	streams: number;
+	isRefittable: boolean;
 }
 
-export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
+export function probeSubject(
+	model: OnnxModel,
+	{ engine, model: config }: EngineSpec,
+	isTensorRt: boolean,
+): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};
 	const sized: (InputToFill & { axes: readonly OnnxDim[] })[] = [];
@@ -50,8 +58,14 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	}
 	const outputs = model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims }));
 	const { mask, length } = config.probes;
-	return { inputs, outputs, profiles: engine.profiles, mask, length };
+	const timed = Math.max(2, ...engine.workloads.map((workload) => workload.streams));
+	const streams = isTensorRt ? Math.min(maxStreams, timed) : 1;
+	const isRefittable = isTensorRt && engine.tensorrt.flags.some((flag) => refitFlags.has(flag));
+	return { inputs, outputs, profiles: engine.profiles, mask, length, streams, isRefittable };
 }
+
+const maxStreams = 8;
+const refitFlags: ReadonlySet<string> = new Set(["--refit", ...strippingFlags]);
 
 /** The generators of `golden record` fit an input better than `normal`. */
 function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
@@ -64,9 +78,17 @@ export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, num
 	return shape.every((size) => size !== undefined) ? shape : null;
 }
 
+/** The three sizes of a range that TensorRT is told, and one between each two of them. */
+export type SizePoint = keyof DimRange | "low" | "high";
+
 /** An engine needs at least one row, even if the profile's minimum is 0. */
-export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, number> {
-	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
+export function sizePoints(range: DimRange): Record<SizePoint, number> {
+	const [min, opt, max] = [range.min, range.opt, range.max].map((size) => Math.max(1, size)) as [number, number, number];
+	return { min, low: Math.round((min + opt) / 2), opt, high: Math.round((opt + max) / 2), max };
+}
+
+export function sizesAt(profile: Profile, point: SizePoint): Map<string, number> {
+	return new Map(Object.entries(profile).map(([name, range]) => [name, sizePoints(range)[point]]));
 }
 
 export function rangeIn(profile: Profile, dim: string): DimRange | undefined {

@@ -155,8 +155,12 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** In order; tensors are not copied. */
-export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
+/** In order; tensors are not copied. `beside`: ids of the same case at the same time, each with a result of its own. */
+export function encodeCase(
+	id: string,
+	inputs: Readonly<Record<string, Tensor>>,
+	beside: readonly string[] = [],
+): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
 		name,
@@ -166,7 +170,13 @@ export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>)
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	return [encodeHeader({ kind: "case", id, tensors }, payloadBytes), ...parts];
+	const header = { kind: "case", id, ...(beside.length === 0 ? {} : { beside }), tensors };
+	return [encodeHeader(header, payloadBytes), ...parts];
+}
+
+/** Answered by a result without outputs. */
+export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
+	return encodeHeader({ kind: "refit", id, weights }, 0);
 }
 
 export function encodeEnd(): Uint8Array {

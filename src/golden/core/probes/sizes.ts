@@ -1,0 +1,76 @@
+// The probe of a profile's sizes: the engine must answer at its ends and between them, alike for the rows that they share.
+import { caseBytes, caseOf, type Comparison, compareViews, makePool, maxCaseBytes } from "./context.ts";
+import type { ProbeCase, ProbeContext, ProbeRequest } from "./context.ts";
+import { type Batch, type Profile, rangeIn, type SizePoint, sizePoints, sizesAt } from "./subject.ts";
+
+const maxProfiles = 4;
+/** Inputs and outputs of all sizes of an engine; the ends come first. */
+const maxBytes = 384 * 1024 * 1024;
+const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies readonly SizePoint[];
+
+/** One size of a profile, asked with these batches. */
+interface Size {
+	id: string;
+	sizes: ReadonlyMap<string, number>;
+	batches: readonly number[];
+}
+
+export function probeSizes(context: ProbeContext): ProbeRequest | string {
+	const { subject, batch } = context;
+	const cases: ProbeCase[] = [];
+	const comparisons: Comparison[] = [];
+	let omitted: string | undefined;
+	let bytes = 0;
+	const profiles = subject.profiles.slice(0, maxProfiles);
+	for (const { id, sizes, batches } of profiles.flatMap((profile, index) => sizesOf(context, profile, index))) {
+		const [least, ...more] = batches.filter((rows) => {
+			const own = caseBytes(subject, batch, sizes, rows);
+			const fits = own <= maxCaseBytes && bytes + own <= maxBytes;
+			if (fits) bytes += own;
+			else omitted = `Batches of more than ${maxCaseBytes / 2 ** 20} MiB, or ${maxBytes / 2 ** 20} MiB together, are left out.`;
+			return fits;
+		});
+		if (least === undefined) continue;
+		const pool = makePool(subject, batch, { sizes, rows: Math.max(least, ...more), caseIndex: 1 + cases.length });
+		if (typeof pool === "string") return pool;
+		const send = (rows: number, name: string) => caseOf(name, pool, Array.from({ length: rows }, (_, row) => row));
+		const first = send(least, `${id}-${least}`);
+		const others = more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));
+		const [arithmetic, shared] =
+			more.length === 0 ? (["same", null] as const) : (["other", Array.from({ length: least }, (_, row) => row)] as const);
+		cases.push(first, ...others);
+		for (const other of others)
+			comparisons.push({ ...compareViews(arithmetic, [first.id, shared], [other.id, shared]), isAtSize: true });
+	}
+	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed.";
+	return { cases, comparisons, note: omitted };
+}
+
+/** Where sizes beside the batch vary, each is asked with the ends of the batch; else the batch alone takes all five. */
+function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: number): Size[] {
+	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
+	const varies = ([name, { min, max }]: [string, Profile[string]]) =>
+		name !== batch?.dim && used.has(name) && max > Math.max(1, min);
+	const isRanged = Object.entries(profile).some(varies);
+	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
+	const batchesOf = (points: readonly SizePoint[]) => {
+		const sizes = sizePoints(range);
+		return [...new Set(points.map((point) => sizes[point]))].sort((a, b) => a - b);
+	};
+	if (!isRanged) {
+		const batches = batchesOf(byImportance);
+		return batches.length < 2 ? [] : [{ id: `profile-${index}`, sizes: sizesAt(profile, "opt"), batches }];
+	}
+	const seen = new Set<string>();
+	return byImportance.flatMap((point) => {
+		const sizes = sizesAt(profile, point);
+		const key = JSON.stringify([...sizes]);
+		if (seen.has(key)) return [];
+		seen.add(key);
+		return [{ id: `profile-${index}-${point}`, sizes, batches: batchesOf(["min", "max"]) }];
+	});
+}
+
+function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | null {
+	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
+}
