@@ -1,4 +1,3 @@
-// Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -262,7 +261,6 @@ test("makes none where they fail", async () => {
 	expect(gh.calls()).toEqual([]);
 });
 
-/** The check of docs/releases.md before an engine is deployed. */
 function verifyLine(): string {
 	const line = /^gh attestation verify .*$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[0] ?? "";
 	expect(line).toContain("grep -x pass");
@@ -298,7 +296,7 @@ test("is red where they pass with a warning, and says why nothing was released",
 	expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
 });
 
-/** On one machine, two parts may not measure the same engine: each has a model of its own. */
+/** Two parts on one machine may not measure the same engine: each has a model of its own. */
 function twoModels(names: readonly [string, string]) {
 	const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
 	const models = names.map((name) => model.replace("net:", `${name}:`)).join("");

@@ -1,4 +1,3 @@
-// A slowdown that a change accepts once: from the failing run to the entry in trtgate.yml, and to the change after it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -20,7 +19,6 @@ interface Place {
 	run(): Promise<{ run: CliRun; result: Result }>;
 	accept(...argv: string[]): Promise<CliRun>;
 	config(): string;
-	/** Makes the other recorded classifier the base. */
 	merge(): void;
 }
 

@@ -1,10 +1,8 @@
-// The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { expectExit, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
-/** The action of this repository on a workspace. */
 function runAction(
 	workspace: string,
 	inputs: Record<string, string>,

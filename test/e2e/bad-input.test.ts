@@ -1,4 +1,3 @@
-// Bad input through the built bundle: one clear error with the fix, the right exit code, nothing half-written.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -32,7 +31,6 @@ function sha256(bytes: Uint8Array): string {
 	return execFileSync("sha256sum", { input: bytes, encoding: "utf8" }).split(" ")[0] ?? "";
 }
 
-/** The fixture's golden with every expected output replaced. */
 function goldenWith(values: number[]): Record<string, string | Uint8Array> {
 	const bytes = npy(values, [3, 4]);
 	const changed = structuredClone(golden);

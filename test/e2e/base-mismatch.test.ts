@@ -1,4 +1,3 @@
-// A golden that the base fails too, and an error that grows: what the change is blamed for, and what it is not.
 import { expect, it } from "vitest";
 import { openPlay } from "../support/github-play.ts";
 import {
@@ -12,7 +11,6 @@ import {
 	untimed,
 } from "../support/project.ts";
 
-/** Nothing is timed: these tests are about goldens. */
 const config = untimed(quickConfig);
 const wrong = { "trtgate.yml": config, "model.onnx": "fixture:wrong.onnx", golden: "fixture:golden" };
 

@@ -1,4 +1,3 @@
-// The search for the first tensor that deviates, through the built bundle: on ONNX Runtime whole, on TensorRT as far as a recording goes.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// A base that has the model and cannot give it: an error of the run in every report, never new and never green.
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -28,7 +27,6 @@ const prepared = (command: string, name = "net", config = strict): string =>
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** A repository whose first commit is the base; the head lies in the working tree. */
 function repositoryOf(base: (folder: string) => void, head: Files = {}): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q", "-b", "main");
@@ -51,7 +49,6 @@ const files = (of: Files) => (folder: string) => void writeProject(folder, { ...
 
 const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
-/** A model of one name each, which is broken in the base alone. */
 const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: string; says: RegExp }>> = {
 	fails: {
 		prepare: "test -f exporter && cp intact.onnx fails.onnx",
@@ -68,7 +65,6 @@ const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: s
 	submodule: { ...inSubmodule, code: "model-missing", says: /zoo is a submodule, which is not checked out/ },
 };
 
-/** The base fails in every way; its own prepare commands are those of the config above. */
 const severalModels = strict.replace(/^ {2}net:\n {4}onnx: .*\n((?: {4}.*\n)+)/m, (_, rest: string) =>
 	Object.entries(models)
 		.map(([name, { onnx = `${name}.onnx`, prepare }]) => {
@@ -117,7 +113,6 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
 	for (const name of reports)
 		for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
-	// The comment is brief.
 	expect(text("report.html")).toContain("compare with another commit");
 	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
 	expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");

@@ -1,4 +1,3 @@
-// `golden calibrate`: what recorded engines of TensorRT deviate from their goldens, and which limits follow.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -10,7 +9,6 @@ import { comparisonFiles, installReplay, type Replay } from "../support/replay/i
 const readGolden = (cwd: string): GoldenManifest =>
 	parseManifest(readFileSync(join(cwd, "golden", "golden.json"), "utf8"), "golden.json");
 
-/** A project on recorded TensorRT, and the command in it. */
 function recorded(
 	comparison: Replay["comparison"],
 	edit: (golden: GoldenManifest) => GoldenManifest = (golden) => golden,
@@ -23,7 +21,6 @@ function recorded(
 	return { cwd, run: (...argv: string[]) => runCli(argv, { cwd, env }) };
 }
 
-/** The encoder's golden with one limit for its output. */
 const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
 	...golden,
 	outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance }] } } as GoldenManifest["outputs"],

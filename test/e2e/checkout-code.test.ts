@@ -1,4 +1,3 @@
-// A run executes only those programs of a checkout that docs/security.md lists, through the built bundle.
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -18,7 +17,6 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-/** A golden whose output a command judges. */
 function judgedBy(golden: string, comparator: string): string {
 	const manifest = JSON.parse(golden);
 	for (const output of Object.values<{ comparators: object[] }>(manifest.outputs))
@@ -28,7 +26,6 @@ function judgedBy(golden: string, comparator: string): string {
 
 const answer = 'echo "{\\"value\\": 0, \\"pass\\": true}"';
 
-/** A checkout on the CPU backend with all that is planted, and a prepare command and a comparator that its config names. */
 function checkout(planted: Planted, config: string): string {
 	const workspace = temporaryFolder();
 	planted.into(workspace);

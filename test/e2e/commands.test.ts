@@ -1,4 +1,3 @@
-// The small commands, through the built bundle.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

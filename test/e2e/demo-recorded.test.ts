@@ -1,4 +1,3 @@
-// `trtgate demo --recorded` through the bundle: runs of TensorRT on an H200, replayed through the whole line.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +7,6 @@ import { expectSchema } from "../support/expect-schema.ts";
 import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { shownFindings, shownLines } from "../support/shown-lines.ts";
 
-/** One run, which every test reads. */
 async function replayDemo() {
 	const folder = temporaryFolder(afterAll);
 	const run = await runCli(["demo", "--recorded", "--out", "out"], {

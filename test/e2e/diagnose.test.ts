@@ -1,4 +1,3 @@
-// `trtgate diagnose` through the built bundle, on recorded runs, plain logs and what is neither.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -12,7 +11,6 @@ function diagnose(...argv: string[]) {
 
 const recording = (name: string): string => resolve("test/fixtures/trtexec", name);
 
-/** The log as a user would have saved it. */
 function plainLog(name: string): string {
 	const lines = gunzipSync(readFileSync(join(recording(name), "transcript.jsonl.gz")))
 		.toString("utf8")

@@ -1,4 +1,3 @@
-// `trtgate diff` and `trtgate explain` through the built bundle, on folders that trtexec wrote.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -7,7 +6,6 @@ import { timesKeys } from "../../src/formats/trtexec/export-times.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 
-/** Folders `base` and `head` with layers and profiles of a recorded comparison. */
 function engineFolders(comparison: string): string {
 	const folder = temporaryFolder();
 	const { steps } = JSON.parse(

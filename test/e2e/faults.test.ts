@@ -1,4 +1,3 @@
-// Children that misbehave, and people who press Ctrl-C, through the built bundle.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

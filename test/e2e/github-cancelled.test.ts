@@ -1,4 +1,4 @@
-// A cancelled job, as the runner ends it: SIGINT, then SIGTERM, then SIGKILL. Nothing of ours stays, and what was measured is kept.
+// GitHub's runner ends a cancelled job by SIGINT, then SIGTERM, then SIGKILL.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
@@ -15,7 +15,6 @@ import type { AtEnd } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 import { until } from "../support/until.ts";
 
-/** Living programs whose command lines speak of a folder. */
 function livingIn(folder: string): { pid: number; words: string }[] {
 	return readdirSync("/proc")
 		.filter((name) => /^\d+$/.test(name))
@@ -32,13 +31,11 @@ function livingIn(folder: string): { pid: number; words: string }[] {
 interface Cancelled {
 	signals: readonly NodeJS.Signals[];
 	fault: ReplayFault;
-	/** The runner itself is gone: nothing runs after main. */
 	isLost?: boolean;
 }
 
 const earlierComment = `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${"c".repeat(40)} -->\n## An earlier commit\n`;
 
-/** The pull request's job is cancelled while trtexec does not answer. */
 async function cancel(
 	{ signals, fault, isLost = false }: Cancelled,
 	atEnd: AtEnd,

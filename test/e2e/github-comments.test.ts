@@ -1,4 +1,3 @@
-// The comments of a pull request with several configs, jobs and attempts, through the bundle of the report action.
 import { expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";

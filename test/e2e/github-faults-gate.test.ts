@@ -1,4 +1,3 @@
-// Faults around the gate itself, through the bundle: services, event and server that are not as expected change no outcome.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type ExpectStatic, it } from "vitest";
@@ -18,7 +17,6 @@ interface PublishedThing {
 	fault?: { code: string; message: string };
 }
 
-/** Several plays at a time: most of each is waiting. */
 interface Concurrent {
 	expect: ExpectStatic;
 	onTestFinished: AtEnd;
@@ -28,7 +26,6 @@ function publishedOf(played: Played): PublishedThing[] {
 	return JSON.parse(readFileSync(join(played.out, "publish.json"), "utf8")).published;
 }
 
-/** Codes of what could not be published. */
 function lostOf(played: Played): Record<string, string> {
 	const failed = publishedOf(played).flatMap(({ what, fault }) =>
 		fault === undefined ? [] : [[what, fault.code]],

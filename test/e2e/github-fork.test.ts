@@ -1,5 +1,3 @@
-// A stranger's pull request, played end to end: the same outcome, nothing written, and the report from a second workflow.
-
 import { expect, it } from "vitest";
 import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
 import { artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";

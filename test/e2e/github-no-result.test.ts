@@ -1,5 +1,3 @@
-// A pull request whose run cannot begin, played end to end: what an earlier commit passed with must not stand there as this one's.
-
 import { expect, it } from "vitest";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import { git } from "../support/git-history.ts";

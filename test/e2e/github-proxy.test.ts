@@ -1,4 +1,3 @@
-// A runner behind a proxy publishes all it would publish without: every client of GitHub goes the way that the runner names.
 import { expect, it, onTestFinished } from "vitest";
 import { repository, workflowRun } from "../support/event-payloads.ts";
 import { openPlay, type Played } from "../support/github-play.ts";

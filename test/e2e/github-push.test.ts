@@ -1,5 +1,3 @@
-// Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
-
 import { expect, it } from "vitest";
 import { mergeGroup, push, release, workflowDispatch } from "../support/event-payloads.ts";
 import {

@@ -1,4 +1,3 @@
-// The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
@@ -18,16 +17,12 @@ const quickFiles = {
 };
 
 interface Place extends Pick<Play, "github" | "origin"> {
-	/** Commit of a ref of the origin; "" if it does not exist. */
 	at(ref: string): string;
-	/** Files of a commit that differ from another, with how. */
 	changes(from: string, to: string): string[];
-	/** Commits further files onto main as a person, and moves a branch of the origin there. */
 	push(files: Readonly<Record<string, string>>, ref: string): string;
 	run(inputs: Record<string, string>, more?: Partial<PlayedJob>): Promise<ActionRun & { workspace: string }>;
 }
 
-/** A repository whose golden belongs to another model than the one that lies there now. */
 async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
 	const play = await openPlay();
 	const { github, origin } = play;

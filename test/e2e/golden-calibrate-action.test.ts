@@ -1,5 +1,3 @@
-// The action in golden/ with `calibrate: true`, on recorded engines of TensorRT against the local GitHub.
-
 import { expect, it } from "vitest";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { workflowDispatch } from "../support/event-payloads.ts";

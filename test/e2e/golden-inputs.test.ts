@@ -1,4 +1,3 @@
-// Text as real input through the built bundle: recorded with its tokenizer, explained, and recorded again.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// Goldens of a detector's raw head through the built bundle: parts with limits of their own.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -52,7 +51,6 @@ function headModel(shift: number): Uint8Array {
 	});
 }
 
-/** An input that is a multiple of normal-looking numbers. */
 function input(seed: number, scale = 1): Tensor {
 	return float32(
 		Array.from(

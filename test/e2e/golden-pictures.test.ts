@@ -1,4 +1,3 @@
-// A golden of pictures through the built bundle: recorded, checked, run through the gate with numbers of one's own, and recorded again.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
@@ -11,7 +10,6 @@ const classifier = resolve("examples/quickstart/base/models/classifier.onnx");
 
 const cli = (words: string, cwd: string) => runCli(words.split(" "), { cwd });
 
-/** Bars of another width and direction in each. */
 function writePictures(cwd: string, count: number): void {
 	mkdirSync(join(cwd, "pictures"));
 	for (let nth = 0; nth < count; nth += 1) {

@@ -1,4 +1,3 @@
-// A recording that waits: usable once there are outputs, and the same command goes on after the time limit, Ctrl-C or kill -9.
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";

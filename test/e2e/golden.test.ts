@@ -1,4 +1,3 @@
-// `trtgate golden` through the built bundle: record, check, inspect, change, refuse, and a changed golden in the gate.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -18,7 +17,6 @@ function read(cwd: string, folder = "golden"): GoldenManifest {
 	return parseManifest(readFileSync(path, "utf8"), path);
 }
 
-/** Folder of a case of the quickstart's goldens, whatever their revision. */
 function folderOf(name: string, id: string): string {
 	const folder = join(quickstart, "golden", name);
 	const path = read(folder, ".").cases.find((golden) => golden.id === id)?.inputs["image"]?.path ?? "";
@@ -27,7 +25,6 @@ function folderOf(name: string, id: string): string {
 
 const first = `record ${classifier} --out golden --dims batch=2 --cases 3 --author Ann --quiet`;
 
-/** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
 beforeAll(async () => {
 	const folder = temporaryFolder(afterAll);

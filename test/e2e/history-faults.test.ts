@@ -1,4 +1,3 @@
-// A history in a folder through what goes wrong there: a full disk, writers that are killed, locks that they leave. What was acknowledged stays.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -19,7 +18,6 @@ const recordOfNight = (night: number, rows = 1) =>
 		hash,
 	);
 
-/** Names of the nights' files in the folder of a project, for `history import`. */
 function projectOf(nights: readonly number[], rows?: number): { folder: string; paths: string[] } {
 	const files = nights.map((night) => [`night-${night}.json`, recordOfNight(night, rows).text] as const);
 	return {
@@ -84,7 +82,6 @@ it("a history in a folder loses nothing when a writer and a compaction are kille
 	await killed(["history", "import", ...paths, "--folder", "kept"], () =>
 		existsSync(join(kept, "runs/2026/01")),
 	);
-	// Whatever is there is whole.
 	await recordsIn(kept);
 	expect(await runCli(["history", "import", ...paths, "--folder", "kept"], { cwd: folder })).toMatchObject({
 		exit: 0,

@@ -1,4 +1,3 @@
-// The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -159,7 +158,6 @@ it("the history of forty nights on five machines finds a step of three series, e
 		[stepAt, stepAt + 3],
 		[stepAt + 3, 40],
 	] as const) {
-		// Two writers at once.
 		await Promise.all(
 			[0, 1].map((host) => {
 				const own = simulated.records.slice(from, to).filter((_, index) => index % 2 === host);

@@ -1,4 +1,3 @@
-// Files that are none, through the built bundle: folders, pipes, loops, devices, far too large ones, and links out of the workspace.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -26,7 +25,6 @@ const makers: Readonly<Record<string, (path: string) => void>> = {
 	},
 };
 
-/** A project in which one file is something else. */
 function projectWith(name: string, make: (path: string) => void): string {
 	const folder = quickProject(temporaryFolder(), { "p.json": "{}", "out/result.json": "{}", "trt.log": "" });
 	rmSync(join(folder, name), { force: true });
@@ -274,7 +272,6 @@ void readFile("pipe");
 	expect(await ended).toMatchObject({ signal: "SIGTERM", stdout: "asked tidied" });
 });
 
-/** Says that it is old, and lacks what old ones lack. */
 const preload =
 	'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
 

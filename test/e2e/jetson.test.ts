@@ -1,4 +1,4 @@
-// A Jetson as the command line meets it: its files at their places in a mount namespace, its tools printing what their documents and real boards say.
+// A Jetson's files stand at their places in a mount namespace; its tools print what their documentation and real boards show.
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,3 @@
-// A head that loosens the limits which judge it, as a commit on top of its base, through the built bundle.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -25,7 +24,6 @@ interface Gated {
 	report(name: string): string;
 }
 
-/** Compares what the second config says with the first one's commit. */
 async function gateCommits(
 	base: string,
 	head: string,

@@ -1,4 +1,3 @@
-// In a workflow, no word of a model, a config or a result commands the runner, whichever command prints it.
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";

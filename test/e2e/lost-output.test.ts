@@ -1,4 +1,3 @@
-// A stdout or stderr that cannot be written: a full disk, a reader that went away.
 import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,7 +11,6 @@ interface Sinks {
 	stderr?: Sink;
 }
 
-/** The exit code, and what came of stderr where it was kept. */
 async function runInto(
 	argv: readonly string[],
 	cwd: string,

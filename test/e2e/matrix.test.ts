@@ -1,4 +1,3 @@
-// A matrix of jobs from its plan to its report: what the whole change no longer checks, which no single job sees.
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import type { MatrixJob } from "../../src/core/plan/matrix.ts";
@@ -38,7 +37,6 @@ interface Played {
 	exit: number;
 }
 
-/** Plans, measures each job and reports, as matrix.yml does. */
 async function playMatrix(base: Parts, head: Parts): Promise<Played> {
 	const play = await openPlay();
 	const target = play.commit(files(base), { ref: "refs/heads/main" });

@@ -1,4 +1,3 @@
-// `trtgate report --merge` on folders, as a user who downloaded artifacts has them.
 import { spawnSync } from "node:child_process";
 import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,3 @@
-// Several models, some of them with a fault: the others get their verdicts, and each fault is named with its fix.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -132,7 +131,6 @@ it.each([
 	},
 );
 
-/** Its cases have an output that neither side's model has. */
 function spoilNames(head: string, name: string): void {
 	const path = join(head, name, "golden.json");
 	writeFileSync(path, readFileSync(path, "utf8").replaceAll('"y": {', '"other": {'));

@@ -1,4 +1,3 @@
-// A pull request that commits its output folder, played end to end: nothing is read, written, deleted or uploaded there.
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -14,7 +13,6 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-/** Files beside the checkout on the runner, named like those of an earlier run. */
 function secrets(folder: string): string {
 	return writeProject(folder, {
 		id_rsa: "secret",

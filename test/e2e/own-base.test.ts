@@ -1,4 +1,3 @@
-// A pull request that names its own base: the target branch's config decides what a change is compared with.
 import { expect, it } from "vitest";
 import { mergeGroup, pullRequest } from "../support/event-payloads.ts";
 import { openPlay, type Play, type Played } from "../support/github-play.ts";
@@ -20,7 +19,6 @@ interface Opened {
 	merge: string;
 }
 
-/** main, and a pull request that makes the outputs wrong and has the given lines in its config. */
 async function openPull(base: string, head: string): Promise<Opened> {
 	const play = await openPlay();
 	const target = play.commit(files(base), { ref: "refs/heads/main" });

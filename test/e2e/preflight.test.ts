@@ -1,4 +1,3 @@
-// `trtgate preflight` through the built bundle, on models whose fault lies between nodes; compared with ONNX Runtime's own answer.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-web";
@@ -42,7 +41,6 @@ async function preflighted(init: ModelInit) {
 	};
 }
 
-/** Whether ONNX Runtime loads the model and runs it on zeros. */
 async function isTaken(modelPath: string): Promise<boolean> {
 	try {
 		const session = await InferenceSession.create(modelPath, { logSeverityLevel: 3 });

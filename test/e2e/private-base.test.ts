@@ -1,4 +1,3 @@
-// The base of a private repository, whose commit and LFS files only the job's token may read: git, git-lfs and servers are real.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
 	existsSync,
@@ -26,15 +25,12 @@ interface Row {
 	what: string;
 	rules?: Partial<RemoteRules>;
 	inputs?: Record<string, string>;
-	/** Programs that the machine lacks. */
 	lacks?: ("git" | "git-lfs")[];
 	/** The server is the user's own; else it stands in for github.com, as its proxy. */
 	isEnterprise?: boolean;
-	/** Before the action. */
 	given?(workspace: string, serverUrl: string): void;
 	exit: number;
 	outcome: string;
-	/** The code, the message and the fix of its error. */
 	says?: [code: string, message: RegExp, fix: RegExp];
 }
 
@@ -116,7 +112,6 @@ function headerOf(secret: string): string {
 	return `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${secret}`).toString("base64")}`;
 }
 
-/** The base's model lies in Git LFS, the head's in the repository. */
 async function openRemote(
 	rules: Partial<RemoteRules> = {},
 ): Promise<{ remote: PrivateRemote; repo: PullRepository }> {
@@ -134,7 +129,6 @@ async function openRemote(
 	return { remote, repo };
 }
 
-/** A PATH with links to this machine's programs, but for those that are not there; the real git writes down how it was called. */
 function pathOf(folder: string, lacks: readonly string[]): { path: string; calls(): string } {
 	const [bin, trace] = [join(folder, "bin"), join(folder, "calls")];
 	mkdirSync(bin);
@@ -150,7 +144,6 @@ function pathOf(folder: string, lacks: readonly string[]): { path: string; calls
 	return { path: bin, calls: () => (existsSync(trace) ? readFileSync(trace, "utf8") : "") };
 }
 
-/** The merge of a pull request, cloned as actions/checkout does without credentials that stay. */
 async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, given }: Row) {
 	const { remote, repo } = await openRemote(rules);
 	const address = `http://127.0.0.1:${remote.port}`;

@@ -1,4 +1,3 @@
-// Probes through the built bundle on ONNX Runtime: models that break one rule each, one that keeps all, and a base that knows it already.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -8,11 +7,8 @@ import * as models from "../support/probe-models.ts";
 import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
 
 interface Project {
-	/** ONNX file by model name. */
 	models: Readonly<Record<string, Uint8Array>>;
-	/** Lines of the config's top level. */
 	top: string;
-	/** Sizes by model name; none: fixed. */
 	dims?: Readonly<Record<string, string>>;
 }
 

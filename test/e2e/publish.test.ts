@@ -1,4 +1,3 @@
-// The action on a pull request against a local GitHub: runs that come late or again, missing rights, and inputs about what is shown.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,12 +5,9 @@ import { runActionFolder } from "../support/action-runner.ts";
 import { openPlay, type PlayedJob } from "../support/github-play.ts";
 import { expectExit, quickProject, temporaryFolder, untimed } from "../support/project.ts";
 
-/** Nothing is timed: these tests are about what is published. */
 const right = { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-/** A model whose output is not that of its golden. */
 const wrong = { ...right, "model.onnx": "fixture:wrong.onnx" };
 
-/** A pull request on top of a base that has no model yet. */
 async function openPull() {
 	const play = await openPlay();
 	const base = play.commit({}, { ref: "refs/heads/main" });

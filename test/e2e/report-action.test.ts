@@ -1,4 +1,3 @@
-// The actions plan/ and report/ as GitHub runs them, against a local GitHub: same run, after another run, and with hostile artifacts.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -27,7 +26,6 @@ async function openPlace(): Promise<Place> {
 	return { github, workspace: temporaryFolder(), temp: temporaryFolder() };
 }
 
-/** Plans a push to main with this config. */
 async function planPush({ github, workspace, temp }: Place, config: string): Promise<ActionRun> {
 	writeProject(workspace, { "trtgate.yml": `version: 1\nmodels:\n  net: { onnx: net.onnx }\n${config}` });
 	const job = { event: "push", ref: "refs/heads/main", sha: head, payload: {} } as const;
@@ -53,7 +51,6 @@ function resultOf(gpu: string, overrides: Partial<Result> = {}): Result {
 	});
 }
 
-/** Puts an archive beside the others of a run, as another job would have. */
 function addArtifact({ github }: Place, runId: number, artifact: { name: string; archive: Buffer }): void {
 	github.addArtifact({ runId, ...artifact });
 }
@@ -303,7 +300,6 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 	expect(run.annotations[0]?.message).toContain("It has no artifact trtgate-gate with a result.json");
 });
 
-/** Leftovers of a part's job in an attempt of run 500. */
 function addPart(
 	place: Place,
 	gpu: string,
@@ -315,7 +311,6 @@ function addPart(
 	addJob(place, gpu, { attempt, from: -60 });
 }
 
-/** A job that began so many seconds from now, and has no end yet. */
 function addJob({ github }: Place, gpu: string, { attempt, from }: { attempt: number; from: number }): void {
 	const startedAt = `${new Date(Date.now() + 1000 * from).toISOString().slice(0, 19)}Z`;
 	const runner = `runner-${gpu}-${attempt}`;

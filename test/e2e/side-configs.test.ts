@@ -1,4 +1,3 @@
-// Which trtgate.yml each side of a run on the command line is read from.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { git } from "../support/git-history.ts";
@@ -14,7 +13,6 @@ import {
 } from "../support/project.ts";
 
 const config = untimed(quickConfig);
-/** Its golden passes whatever the model computes. */
 const loose = config.replace(
 	"gates: {",
 	"gates: { golden: { relative-l2: 1000, error-growth: { fail: off } },",
@@ -23,7 +21,6 @@ const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
 type Files = Readonly<Record<string, string>>;
 
-/** A commit of each, the last one checked out. */
 function repositoryOf(...commits: readonly Files[]): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q");

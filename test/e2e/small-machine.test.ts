@@ -1,4 +1,3 @@
-// A machine with too little memory, or too slow, for base and head alike: the runner's fault, never the change's.
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -55,7 +54,6 @@ const onHead = (misbehave: string): string =>
 const notStarted =
 	'write(JSON.stringify({ kind: "failed", message: "no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory" })); process.exit(1);';
 
-// At the same time, as those that take too long only wait.
 describe.concurrent("a build", () => {
 	it.for<[string, string, string, number, object]>([
 		[

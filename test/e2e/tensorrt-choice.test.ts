@@ -1,4 +1,3 @@
-// Which backend runs: TensorRT only where it is, ONNX Runtime never in its place unasked.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {

@@ -1,4 +1,3 @@
-// A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, other processes on the GPU, locks of the dead.
 import { readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -13,7 +12,6 @@ const config = [
 	["pairs: [5, 8]", "pairs: [5]"],
 ] as const;
 
-// At the same time, as they mostly wait for what the GPU is doing.
 describe.concurrent("an nvidia-smi that", () => {
 	it.for([
 		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],

@@ -1,4 +1,3 @@
-// Timed runs and golden cases by a trtexec that fails, lies or misbehaves, through the built bundle.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -78,7 +77,6 @@ it("a trtexec that works, fails once and forks a child that outlives it changes 
 	expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
 });
 
-/** User namespaces are not to be had everywhere. */
 const canMount = ((): boolean => {
 	try {
 		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {

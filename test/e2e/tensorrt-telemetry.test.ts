@@ -1,4 +1,3 @@
-// The gate through the built bundle, on TensorRT: what the GPU did meanwhile, turns on it, profiles and caches.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -45,7 +44,6 @@ async function gateIn(
 	return { run, result: readResult(out), out };
 }
 
-/** A minute of the recorded GPU under load. */
 function busySamples(folder: string): string {
 	const [header = "", ...rows] = readFileSync("test/fixtures/nvidia-smi/h200-query-load.csv", "utf8")
 		.trim()
@@ -84,7 +82,6 @@ it("the GPU beside the runs must be one that CUDA_VISIBLE_DEVICES leaves to see"
 	expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
 });
 
-/** nsys or ncu on the PATH of a project, as the double knows it. */
 function installNsight(folder: string, tool: "nsys" | "ncu", mode: string): void {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });

@@ -1,4 +1,3 @@
-// Parts that a change does not touch share one engine for both sides, and reuse golden verdicts of an earlier run.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -64,7 +63,6 @@ it("the gate reuses a mismatch as well as a match", async () => {
 		expectExit(run, 1);
 		expect(existsSync(join(folder, "out/result.json"))).toBe(true);
 	}
-	// A mismatch is a verdict like any other.
 	expect(verifyLogs(folder)).toEqual([]);
 	const { golden, notes } = readResult(join(folder, "out"));
 	expect(golden.map(({ state }) => state)).toContain("mismatch");

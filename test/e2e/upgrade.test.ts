@@ -1,4 +1,3 @@
-// An upgrade of TensorRT through the built bundle: one model on 10.6, 10.15 and 11.2 by replay, and the merged report that decides.
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -32,7 +31,6 @@ it("a merged report of three versions says which upgrade to hold back, and why",
 	expect(stdout).toContain("1 plan must be built again");
 });
 
-/** One job on one machine: TensorRT 10.6 in a folder of its own, and the one of the head on PATH. */
 async function upgrade(
 	head: Partial<Replay>,
 	{ config = "", argv = [] }: { config?: string; argv?: readonly string[] },

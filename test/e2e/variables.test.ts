@@ -1,4 +1,3 @@
-// The environment that programs started by trtgate see, through the built bundle.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -12,7 +11,6 @@ const rights = {
 	ACTIONS_RUNTIME_URL: "hunter2",
 };
 
-/** A project whose prepare command, and whose command that judges an output, write down what they see. */
 function watching(prepare: string): string {
 	const golden = JSON.parse(readFileSync("test/fixtures/project/golden/golden.json", "utf8"));
 	golden.outputs.y.comparators = [{ kind: "custom", name: "look" }];
