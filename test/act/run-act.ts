@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { git } from "../support/git-history.ts";
 import { temporaryFolder } from "../support/project.ts";
 
 /** What stands in the examples where the user puts the commit of trtgate. */
@@ -22,20 +23,6 @@ export interface Repository {
 	folder: string;
 	/** Oldest first. */
 	commits: string[];
-}
-
-function git(folder: string, ...args: string[]): string {
-	const identity = [
-		"-c",
-		"user.name=test",
-		"-c",
-		"user.email=test@example.com",
-		"-c",
-		"init.defaultBranch=main",
-	];
-	const run = spawnSync("git", [...identity, ...args], { cwd: folder, encoding: "utf8" });
-	if (run.status !== 0) throw new Error(`git ${args.join(" ")}: ${run.stderr}`);
-	return run.stdout.trim();
 }
 
 /** One commit for each state, tagged v1, v2, …; `branch` gets the last. */

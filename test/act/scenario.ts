@@ -70,6 +70,7 @@ export async function runExample(
 		...(docker === undefined ? {} : { docker }),
 	});
 	expect(run.log).not.toMatch(/\[github-permission\]/);
+	expect(github.state.violations).toEqual([]);
 	return { run, github };
 }
 
@@ -102,6 +103,12 @@ export function pullPayload({ commits }: Repository, from = "acme/engines"): obj
 
 export const runPull = (name: string, repository: Repository, more: Partial<Scenario> = {}) =>
 	runExample(name, { event: "pull_request", payload: pullPayload(repository), repository, ...more });
+
+export const changedRepository = (): Repository => makeRepository([good, changed], change);
+
+export function expectResults(run: ActRun, expected: Record<string, string[]>): void {
+	expect(resultsOf(run), run.log).toEqual(expected);
+}
 
 export function resultsOf(run: ActRun): Record<string, string[]> {
 	const results: Record<string, string[]> = {};

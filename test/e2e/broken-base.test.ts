@@ -7,7 +7,9 @@ import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { openPlay } from "../support/github-play.ts";
 import {
 	expectExit,
+	type ProjectFiles,
 	quickConfig,
+	quickFiles,
 	readResult,
 	runCli,
 	temporaryFolder,
@@ -25,9 +27,7 @@ const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"a".re
 const prepared = (command: string, name = "net", config = strict): string =>
 	config.replace("  net:\n    onnx: model.onnx", `  ${name}:\n    onnx: made.onnx\n    prepare: ${command}`);
 
-type Files = Readonly<Record<string, string | Uint8Array>>;
-
-function repositoryOf(base: (folder: string) => void, head: Files = {}): string {
+function repositoryOf(base: (folder: string) => void, head: ProjectFiles = {}): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q", "-b", "main");
 	base(folder);
@@ -45,7 +45,7 @@ function gate(cwd: string, { faults = [], path }: { faults?: readonly ReplayFaul
 	return runCli(["run", "--base", "main", "--out", "out"], { cwd, env });
 }
 
-const files = (of: Files) => (folder: string) => void writeProject(folder, { ...project, ...of });
+const files = (of: ProjectFiles) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
 const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
@@ -226,12 +226,9 @@ it.each<[string, string, RegExp]>([
 	);
 });
 
-const replay = { comparison: "same-model" } as const;
-
 async function openPull(config = quickConfig) {
 	const play = await openPlay();
-	const quick = { "trtgate.yml": config, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-	const base = play.commit(quick, { ref: "refs/heads/main" });
+	const base = play.commit({ ...quickFiles, "trtgate.yml": config }, { ref: "refs/heads/main" });
 	const head = play.commit({ exporter: "here" }, { onto: base });
 	return { play, base, head };
 }
@@ -242,10 +239,8 @@ it.each(["pull request", "night"])(
 		const { play, base, head } = await openPull();
 		const env = { PATH: join(play.root, "empty") };
 		const { run, result } = await (kind === "pull request"
-			? play.pull({ base, head }, { replay, env })
-			: play.run({
-					...{ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", replay, env },
-				}));
+			? play.pull({ base, head }, { env })
+			: play.run({ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", env }));
 		expectExit(run, 3);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
 		expect(result().errors).toMatchObject([
@@ -260,7 +255,7 @@ it("a workflow's base whose prepare command fails is reported in the comment, th
 	const { play, ...pushed } = await openPull(
 		untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
 	);
-	const { run, result } = await play.pull(pushed, { replay });
+	const { run, result } = await play.pull(pushed);
 	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(result().errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);

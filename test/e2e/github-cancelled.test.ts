@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { pullRequest } from "../support/event-payloads.ts";
+import { pullJob } from "../support/event-payloads.ts";
 import {
 	artifactFiles,
 	expectTidy,
@@ -11,7 +11,7 @@ import {
 	type Played,
 	type PlayedJob,
 } from "../support/github-play.ts";
-import type { AtEnd } from "../support/project.ts";
+import { type AtEnd, expectExit } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 import { until } from "../support/until.ts";
 
@@ -42,18 +42,10 @@ async function cancel(
 ): Promise<{ play: Play; played: Played; job: PlayedJob }> {
 	const play = await openPlay(atEnd);
 	const { base, head } = play.sides("wrong-head");
-	const merge = play.merge({ number: 7, base, head });
+	const merge = play.merge({ base, head });
 	if (isLost) play.github.addComment({ issue: 7, body: earlierComment, author: "github-actions[bot]" });
-	const job: PlayedJob = {
-		...{
-			event: "pull_request",
-			payload: pullRequest({ head, base, merge }),
-			sha: merge,
-			ref: "refs/pull/7/merge",
-			runId: 4711,
-		},
-		replay: { comparison: "wrong-head", faults: [fault] },
-	};
+	const replay = { comparison: "wrong-head", faults: [fault] } as const;
+	const job: PlayedJob = { ...pullJob({ head, base, merge }), runId: 4711, replay };
 	const isShown = (): boolean =>
 		play.github.state.checkRuns.some(({ status }) => status === "in_progress") &&
 		(!isLost || play.github.state.comments.some(({ body }) => body.includes("is being measured")));
@@ -85,7 +77,7 @@ describe.concurrent("a cancelled job", () => {
 		);
 		const { run, out } = played;
 		// Gates that have failed until then stay failed.
-		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expectExit(run, 1);
 		expect(run.outputs).toMatchObject({ outcome: "fail", result: join(out, "result.json"), failed: "1" });
 		expect(played.result()).toMatchObject({
 			partial: { stage: "measure", reason: expect.stringContaining("SIGINT") },

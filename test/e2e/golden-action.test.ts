@@ -5,16 +5,11 @@ import type { ActionRun } from "../support/action-runner.ts";
 import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { openPlay, type Play, type PlayedJob } from "../support/github-play.ts";
-import { expectExit, quickConfig } from "../support/project.ts";
+import { expectExit, quickConfig, quickFiles } from "../support/project.ts";
 
 const ref = "refs/heads/trtgate/goldens";
 
 const main = "refs/heads/main";
-const quickFiles = {
-	"trtgate.yml": quickConfig,
-	"model.onnx": "fixture:wrong.onnx",
-	golden: "fixture:golden",
-};
 
 interface Place extends Pick<Play, "github" | "origin"> {
 	at(ref: string): string;
@@ -26,7 +21,7 @@ interface Place extends Pick<Play, "github" | "origin"> {
 async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
 	const play = await openPlay();
 	const { github, origin } = play;
-	play.commit({ ...quickFiles, ...files }, { ref: main });
+	play.commit({ ...quickFiles, "model.onnx": "fixture:wrong.onnx", ...files }, { ref: main });
 	const at = (name: string): string => git(origin, "for-each-ref", "--format=%(objectname)", name);
 	return {
 		...{ github, origin, at },
@@ -35,7 +30,7 @@ async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<
 		async run(inputs, more = {}) {
 			const { run, workspace } = await play.run({
 				...{ event: "workflow_dispatch", payload: workflowDispatch(main), sha: at(main), ref: main },
-				...{ action: "golden", replay: { comparison: "same-model" } },
+				action: "golden",
 				inputs: { reason: "The head was retrained.", cases: "2", onnxruntime: "wasm", ...inputs },
 				...more,
 			});

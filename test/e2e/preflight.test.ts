@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-web";
 import { expect, it } from "vitest";
@@ -12,7 +12,7 @@ import {
 	tensor,
 	value,
 } from "../support/onnx-writer.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const { integer } = attribute;
 const zeros = (name: string, dims: readonly number[]) =>
@@ -21,9 +21,7 @@ const numbers = (name: string, dims: readonly number[], ...values: number[]) =>
 	tensor({ name, dims, dtype: 7, raw: int64s(...values) });
 
 async function preflighted(init: ModelInit) {
-	const cwd = temporaryFolder();
-	const path = join(cwd, "m.onnx");
-	writeFileSync(path, model(init));
+	const cwd = writeProject(temporaryFolder(), { "m.onnx": model(init) });
 	const [plain, json] = [
 		await runCli(["preflight", "m.onnx"], { cwd }),
 		await runCli(["preflight", "m.onnx", "--json"], { cwd }),
@@ -37,7 +35,7 @@ async function preflighted(init: ModelInit) {
 		text: plain.stdout,
 		codes: findings.map(({ code, severity }) => `${severity} ${code}`),
 		summary,
-		taken: await isTaken(path),
+		taken: await isTaken(join(cwd, "m.onnx")),
 	};
 }
 

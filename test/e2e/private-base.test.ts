@@ -11,12 +11,12 @@ import {
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest } from "../support/event-payloads.ts";
-import { checkOut, git } from "../support/git-history.ts";
+import { pullJob } from "../support/event-payloads.ts";
+import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { type PrivateRemote, type RemoteRules, startPrivateRemote } from "../support/private-remote.ts";
-import { expectExit, fixtures, readResult, temporaryFolder, untimed } from "../support/project.ts";
-import { makeRepository, type PullRepository } from "../support/pull-repository.ts";
+import { expectExit, fixtures, readResult, temporaryFolder, untimedFiles } from "../support/project.ts";
+import { makeRepository, type PullRepository, workspaceOf } from "../support/pull-repository.ts";
 
 const token = "ghs_right";
 const model = readFileSync(join(fixtures, "model.onnx"));
@@ -122,9 +122,9 @@ async function openRemote(
 			return gitDir.path;
 		},
 	});
-	const files = { "trtgate.yml": untimed(), golden: "fixture:golden" };
-	const base = { ...files, ".gitattributes": "*.onnx filter=lfs -text\n", "model.onnx": remote.store(model) };
-	const repo = makeRepository({ base, head: { ...files, ".gitattributes": "", "model.onnx": model } });
+	const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n", "model.onnx": remote.store(model) };
+	const head = { ...untimedFiles, ".gitattributes": "" };
+	const repo = makeRepository({ base: { ...untimedFiles, ...lfs }, head });
 	gitDir.path = repo.origin;
 	return { remote, repo };
 }
@@ -150,22 +150,13 @@ async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, give
 	const [serverUrl, proxy] = isEnterprise
 		? [address, {}]
 		: ["http://github.com", { http_proxy: address, no_proxy: "127.0.0.1" }];
-	const at = { folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: repo.merge, depth: 1 };
-	const workspace = checkOut({ origin: repo.origin, ...at });
+	const workspace = workspaceOf(repo);
 	git(workspace, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
 	given?.(workspace, serverUrl);
 	const github = await startLocalGitHub({ gitDir: repo.origin });
 	onTestFinished(github.close);
-	const payload = pullRequest({ head: repo.head, base: repo.base, merge: repo.merge });
 	const temp = temporaryFolder();
-	const job = await github.environment({
-		event: "pull_request",
-		payload,
-		workspace,
-		temp,
-		sha: repo.merge,
-		ref: at.ref,
-	});
+	const job = await github.environment({ ...pullJob(repo), workspace, temp });
 	const { path, calls } = pathOf(temp, lacks);
 	const env = { ...job, ...proxy, GITHUB_SERVER_URL: serverUrl, PATH: path, HOME: temp };
 	const run = await runActionFolder(".", {

@@ -3,19 +3,15 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
 import { openPlay, type PlayedJob } from "../support/github-play.ts";
-import { expectExit, quickProject, temporaryFolder, untimed } from "../support/project.ts";
+import { expectExit, quickProject, untimedFiles as right, temporaryFolder } from "../support/project.ts";
 
-const right = { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
 const wrong = { ...right, "model.onnx": "fixture:wrong.onnx" };
 
 async function openPull() {
 	const play = await openPlay();
 	const base = play.commit({}, { ref: "refs/heads/main" });
 	const run = (files: typeof right, job: Partial<PlayedJob>) =>
-		play.pull(
-			{ base, head: play.commit(files, { onto: base }) },
-			{ replay: { comparison: "same-model" }, ...job },
-		);
+		play.pull({ base, head: play.commit(files, { onto: base }) }, job);
 	return { state: play.github.state, run };
 }
 

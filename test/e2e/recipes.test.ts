@@ -5,7 +5,6 @@ import {
 	expectExit,
 	type Gated,
 	gateFolders,
-	quickConfig,
 	runCli,
 	temporaryFolder,
 	twoProjects,
@@ -20,7 +19,7 @@ function compare(base: string, head: string): Promise<Gated> {
 	return gateFolders(twoProjects({ ...files, "trtgate.yml": base }, { ...files, "trtgate.yml": head }));
 }
 
-const config = untimed(quickConfig);
+const config = untimed();
 const prepared = (file: string): string =>
 	config.replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: cp ${file} made.onnx`);
 

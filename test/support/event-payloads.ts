@@ -62,6 +62,12 @@ export function pullRequest(shas: PullShas, options: PullOptions = {}): Record<s
 	};
 }
 
+/** The run of pull request 7 on its merge. */
+export function pullJob(shas: PullShas & { merge: string }, options?: PullOptions) {
+	const payload = pullRequest(shas, options);
+	return { event: "pull_request", payload, sha: shas.merge, ref: "refs/pull/7/merge" } as const;
+}
+
 export function push(
 	ref: string,
 	before: string,

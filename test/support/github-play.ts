@@ -7,19 +7,19 @@ import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
-import { pullRequest } from "./event-payloads.ts";
+import { pullJob } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
-import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, type ProjectFiles, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
 import { shownFindings } from "./shown-lines.ts";
 
 export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
-type Files = Readonly<Record<string, string | Uint8Array>>;
 
 export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
-	replay: Replay;
+	/** An unchanged model by default. */
+	replay?: Replay;
 	inputs?: Record<string, string>;
 	action?: "." | "plan" | "report" | "golden";
 	/** Depth of the clone; 1 as from actions/checkout, 0 for the full history. */
@@ -47,15 +47,13 @@ export interface Play {
 	root: string;
 	origin: string;
 	/** Commits files on top of a commit, or as the first one; `ref` names it in the origin. */
-	commit(files: Files, at: { onto?: string; ref?: string | undefined }): string;
-	merge(pull: { number: number; base: string; head: string }): string;
+	commit(files: ProjectFiles, at: { onto?: string; ref?: string | undefined }): string;
+	/** As pull request 7 by default. */
+	merge(pull: { number?: number; base: string; head: string }): string;
 	tag(name: string, commit: string): void;
 	/** Commits both sides of a comparison: the base as main, the head onto it. */
 	sides(comparison: Comparison, changes?: Changes, headRef?: string): { base: string; head: string };
-	pull(
-		pushed: { base: string; head: string },
-		job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
-	): Promise<Played>;
+	pull(pushed: { base: string; head: string }, job?: Partial<PlayedJob>): Promise<Played>;
 	/** Main and post on a runner of its own; what it left lies there until the next job. */
 	run(job: PlayedJob): Promise<Played>;
 }
@@ -64,7 +62,7 @@ export interface Play {
 export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 
 /** Content of a commit: one side of a recorded comparison. */
-export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
+export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): ProjectFiles {
 	const files = comparisonFiles(comparison, arm);
 	return {
 		...files,
@@ -95,9 +93,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 			return { base, head };
 		},
 		pull({ base, head }, job) {
-			const merge = play.merge({ number: 7, base, head });
-			const payload = pullRequest({ head, base, merge });
-			return play.run({ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", ...job });
+			return play.run({ ...pullJob({ base, head, merge: play.merge({ base, head }) }), ...job });
 		},
 		commit(files, { onto, ref }) {
 			if (onto !== undefined) git(work, "checkout", "-q", "--force", "--detach", onto);
@@ -108,19 +104,9 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 			if (ref !== undefined) push(commit, ref);
 			return commit;
 		},
-		merge({ number, base, head }) {
-			const tree = git(work, "rev-parse", `${head}^{tree}`);
-			const merge = git(
-				work,
-				"commit-tree",
-				tree,
-				"-p",
-				base,
-				"-p",
-				head,
-				"-m",
-				`Merge ${head} into ${base}`,
-			);
+		merge({ number = 7, base, head }) {
+			const message = `Merge ${head} into ${base}`;
+			const merge = git(work, "commit-tree", `${head}^{tree}`, "-p", base, "-p", head, "-m", message);
 			push(head, `refs/pull/${number}/head`);
 			push(merge, `refs/pull/${number}/merge`);
 			return merge;
@@ -140,7 +126,7 @@ interface Place {
 
 async function runJob({ github, origin, folder }: Place, job: PlayedJob): Promise<Played> {
 	const {
-		replay,
+		replay = { comparison: "same-model" },
 		inputs = {},
 		action = ".",
 		depth = 1,

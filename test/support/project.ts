@@ -1,5 +1,5 @@
 // A small project in a temporary folder, and the built command line run on it.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
 	cpSync,
 	mkdirSync,
@@ -10,7 +10,7 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
@@ -50,8 +50,10 @@ export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	return folder;
 }
 
+export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
+
 /** Writes files by name; a value that starts with `fixture:` is copied from the fixtures. */
-export function writeProject(folder: string, files: Readonly<Record<string, string | Uint8Array>>): string {
+export function writeProject(folder: string, files: ProjectFiles): string {
 	for (const [name, content] of Object.entries(files)) {
 		const path = join(folder, name);
 		mkdirSync(dirname(path), { recursive: true });
@@ -62,17 +64,18 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 	return folder;
 }
 
-/** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
-export function quickProject(
-	folder: string,
-	files: Readonly<Record<string, string | Uint8Array>> = {},
-): string {
-	return writeProject(folder, {
-		"trtgate.yml": quickConfig,
-		"model.onnx": "fixture:model.onnx",
-		golden: "fixture:golden",
-		...files,
-	});
+/** A config, a model and its golden, ready to run. */
+export const quickFiles = {
+	"trtgate.yml": quickConfig,
+	"model.onnx": "fixture:model.onnx",
+	golden: "fixture:golden",
+};
+
+export const untimedFiles = { ...quickFiles, "trtgate.yml": untimed() };
+
+/** `files` stand above the quick ones. */
+export function quickProject(folder: string, files: ProjectFiles = {}): string {
+	return writeProject(folder, { ...quickFiles, ...files });
 }
 
 export interface CliRun {
@@ -108,7 +111,7 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<Cl
 	);
 }
 
-function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
+export function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
 	return {
 		PATH: process.env["PATH"] ?? "",
 		HOME: cwd,
@@ -129,6 +132,32 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 	return outputOf(child);
 }
 
+/** The command line under a limit of the shell's `ulimit`, with a cache of its own. */
+export function runLimited(ulimit: string, argv: readonly string[], cwd: string): Promise<CliRun> {
+	const limited = [
+		"-c",
+		`ulimit ${ulimit}; exec "$@"`,
+		"sh",
+		process.execPath,
+		resolve("dist/cli.js"),
+		...argv,
+	];
+	const env = commandEnvironment({ cwd, env: { XDG_CACHE_HOME: join(cwd, ".cache") } });
+	return outputOf(spawn("sh", limited, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+/** Content of a lock that a process of this machine holds. */
+export function lockOf(owner: { pid: number; host?: string }): string {
+	const startedAt = "2026-01-01T00:00:00Z";
+	return JSON.stringify({ host: hostname(), space: "", startedAt, born: "", token: "x", ...owner });
+}
+
+/** User namespaces are not to be had everywhere. */
+export function canMount(): boolean {
+	const mount = ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"];
+	return spawnSync("unshare", mount, { stdio: "ignore" }).status === 0;
+}
+
 interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 	exit?: number | null;
 	/** Of an action. */
@@ -138,6 +167,11 @@ interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 /** Shows what the process said if it ended with another code. */
 export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
 	expect(exitCode, stdout + stderr).toBe(code);
+}
+
+export function expectRefusal({ exit, stderr }: CliRun, says: string | RegExp, code = 2): void {
+	expect(stderr).toMatch(says);
+	expect(exit).toBe(code);
 }
 
 export function readResult(out: string): Result {
@@ -153,13 +187,17 @@ export interface Gated {
 	report(name: string): string;
 }
 
-/** Gates the folders `base` and `head` of a folder. */
+interface GateOptions extends Omit<CliOptions, "cwd"> {
+	/** The folders `base` and `head` by default. */
+	sides?: readonly string[];
+	argv?: readonly string[];
+}
+
 export async function gateFolders(
 	folder: string,
-	{ argv = [], ...options }: Omit<Partial<CliOptions>, "cwd"> & { argv?: readonly string[] } = {},
+	{ sides = ["--base", "base", "--head", "head"], argv = [], ...options }: GateOptions = {},
 ): Promise<Gated> {
-	const compared = ["run", "--base", "base", "--head", "head", "--out", "out", ...argv];
-	const run = await runCli(compared, { ...options, cwd: folder });
+	const run = await runCli(["run", ...sides, "--out", "out", ...argv], { ...options, cwd: folder });
 	const out = join(folder, "out");
 	return {
 		...{ run, folder },
@@ -169,8 +207,6 @@ export async function gateFolders(
 		report: (name) => (name === "terminal" ? run.stdout : readFileSync(join(out, name), "utf8")),
 	};
 }
-
-type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
 /** A folder with two quick projects, `base` and `head`. */
 export function twoProjects(base: ProjectFiles, head: ProjectFiles, atEnd?: AtEnd): string {

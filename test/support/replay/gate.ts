@@ -19,15 +19,26 @@ export interface Change {
 	given?(folder: string): void;
 }
 
+/** Writes the sides of a recorded comparison as `base` and `head` of a folder. */
+export function writeArms(
+	folder: string,
+	comparison: Replay["comparison"],
+	edit: (config: string, arm: "base" | "head") => string = (config) => config,
+): string {
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles(comparison, arm);
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": edit(String(files["trtgate.yml"]), arm) });
+	}
+	return folder;
+}
+
 /** Runs the gate; whether it left a result is the test's affair. */
 export async function startReplay(replay: Replay, change: Change = {}): Promise<Gated> {
 	const folder = temporaryFolder(change.atEnd);
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles(replay.comparison, arm);
+	writeArms(folder, replay.comparison, (config, arm) => {
 		const texts = [...(change.config ?? []), ...(arm === "head" ? (change.headConfig ?? []) : [])];
-		const config = texts.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-	}
+		return texts.reduce((text, [from, to]) => text.replace(from, to), config);
+	});
 	change.given?.(folder);
 	return gateFolders(folder, {
 		argv: change.argv ?? [],
