@@ -1,4 +1,3 @@
-// Tells whose fault an unexpected error is.
 import { expect, it } from "vitest";
 import { recordError } from "../../src/core/errors.ts";
 

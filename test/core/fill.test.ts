@@ -1,4 +1,3 @@
-// Seeded inputs: the same bytes everywhere, from a documented generator.
 import { expect, it } from "vitest";
 import type { DType } from "../../generated/golden.ts";
 import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";

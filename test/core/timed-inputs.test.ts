@@ -1,4 +1,3 @@
-// Timed runs feed in what the model says it takes, where the config gives nothing else.
 import { expect, it } from "vitest";
 import { type FilledInput, fillInput } from "../../src/core/fill.ts";
 import { timedInputsOf } from "../../src/core/timed-inputs.ts";

@@ -1,4 +1,3 @@
-// How builds of one model differ enters the interval: on recorded builds of an H200, and on the model that the formula assumes.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
@@ -6,13 +5,12 @@ import { buildError, type Pair, undisturbed } from "../../../src/core/compare/pa
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 
-/** Medians of runs in ms, by how they were built, net, build and run; see shared recordings of TensorRT 10.6 on an H200. */
+/** Milliseconds by net, build and run: TensorRT 10.6 on an H200. */
 const recorded: Record<"own" | "shared", Record<string, number[][]>> = JSON.parse(
 	readFileSync("test/fixtures/rebuilds/medians.json", "utf8"),
 );
 const encoder = recorded.own["encoder-fp16"] ?? [];
 
-/** Pairs of recorded runs: the base takes the first builds in turn, the head those from `shift` on. */
 function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
 	return Array.from({ length: pairs }, (_, pair) => {
 		const [base, head] = [pair % builds.length, (pair + shift) % builds.length];
@@ -22,7 +20,7 @@ function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): P
 }
 
 it.each([
-	// σ_B by numpy: variance of the builds' mean logarithms, less what the runs within builds explain, over both halves of the runs.
+	// By numpy: variance of the builds' mean logarithms, less what the runs within builds explain.
 	["own", "encoder-fp16", 0.00486],
 	["own", "resnet50-fp16", 0.00442],
 ])("%s timing caches: builds of %s differ by %d, as numpy finds", (cache, net, sd) => {
@@ -56,8 +54,7 @@ it("a slow build is not a disturbance", () => {
 	expect(undisturbed(pairs.map(({ base, head }) => ({ base, head })))).toHaveLength(8);
 });
 
-/** A job without a change, its builds with a spread of 0.5 % and its runs with one of 0.1 %. */
-function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
+function unchangedPairs(random: Random, builds: number, isKnown: boolean): Pair[] {
 	const draw = () => Array.from({ length: builds }, () => 0.005 * random.normal());
 	const factors = { base: draw(), head: draw() };
 	return Array.from({ length: 16 }, (_, pair) => {
@@ -77,7 +74,7 @@ it.each([2, 3, 5])(
 		const share = (make: () => Pair[]) =>
 			Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
 		// Three standard errors above 1 %.
-		expect(share(() => pairsOf(random, builds, true))).toBeLessThanOrEqual(0.02);
-		expect(share(() => pairsOf(random, 1, false))).toBeGreaterThan(0.5);
+		expect(share(() => unchangedPairs(random, builds, true))).toBeLessThanOrEqual(0.02);
+		expect(share(() => unchangedPairs(random, 1, false))).toBeGreaterThan(0.5);
 	},
 );

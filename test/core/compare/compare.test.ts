@@ -1,4 +1,3 @@
-// Only complete pairs of usable runs are compared, and their absence is never a pass.
 import { expect, test } from "vitest";
 import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { compareExact, compareRuns, observedMemory } from "../../../src/core/compare/compare.ts";
@@ -14,7 +13,6 @@ function run([arm, pair]: readonly [Arm, number], medianMs: number, more: Partia
 	return { arm, pair, order: 2 * pair, state: "ok", wallMs: 900, ...figures, peakMemoryBytes, ...more };
 }
 
-/** Pairs with a little noise in the base, and a head slower by this factor. */
 function session(factor: number, pairs = 8): PerfRun[] {
 	return Array.from({ length: pairs }, (_, pair) => {
 		const baseMs = 2 + 0.002 * (pair % 3);

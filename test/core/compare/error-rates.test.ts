@@ -1,4 +1,3 @@
-// The error rates of the whole verdict path, on the seeded model of the bench with few replicates.
 import { expect, test } from "vitest";
 import { realisedRates, strong } from "../../../bench/run-model.ts";
 

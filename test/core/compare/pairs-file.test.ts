@@ -1,4 +1,3 @@
-// The pairs file is read strictly, and recorded comparisons get the right sentence.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parsePairs } from "../../../src/core/compare/pairs-file.ts";

@@ -1,4 +1,3 @@
-// The order of the sides is balanced and seeded; the error is spent over looks, workloads and figures.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

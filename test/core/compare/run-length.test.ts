@@ -1,4 +1,3 @@
-// The length of a run follows from what a pilot shows.
 import { expect, it } from "vitest";
 import { chooseRunLength } from "../../../src/core/compare/run-length.ts";
 import { splitMix64 } from "../../../src/golden/core/record/generators/encode.ts";
@@ -9,7 +8,6 @@ interface Pilot {
 	noise?: number;
 	/** Noise of the mean of 100 ms, as a share. */
 	swing?: number;
-	/** How much slower it begins, as a share, and for how long. */
 	cold?: { share: number; untilMs: number };
 }
 

@@ -1,4 +1,3 @@
-// The truth table, reduced: the same rules, worlds and seeds as bench/verdicts.ts, and the committed table is theirs.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { rules } from "../../../bench/verdicts/rules.ts";

@@ -1,4 +1,3 @@
-// docs/configuration.md knows every key of the schema and every default.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
@@ -19,7 +18,6 @@ function keysOf(node: unknown): string[] {
 	return [...properties, ...Object.values(node).flatMap(keysOf)];
 }
 
-/** The default cell of a row that begins with the key. */
 function documented(key: string, text = page): string | undefined {
 	const row = text.split("\n").find((line) => line.startsWith(`| \`${key}\` |`));
 	return row?.split("|")[2]?.trim();

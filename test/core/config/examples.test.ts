@@ -1,4 +1,3 @@
-// Every example config of golden-schema: the valid ones load, the invalid ones give exactly the errors written beside them.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";

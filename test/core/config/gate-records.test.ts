@@ -1,4 +1,3 @@
-// The records of gates and the schema of the file agree.
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { gateEntries } from "../../../src/core/config/gate-records.ts";

@@ -1,4 +1,3 @@
-// Configs that nobody writes by accident: each ends in an error, soon, and nothing crashes.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
@@ -16,7 +15,6 @@ const start = "version: 1\nmodels:\n";
 const many = (count: number, line: (index: number) => string) =>
 	Array.from({ length: count }, (_, index) => line(index)).join("");
 
-/** Each list repeats the one before it. */
 const aliases = (count: number, times: number) =>
 	many(count, (index) => {
 		const before = index === 0 ? "x" : many(times, () => `*a${index - 1}, `);
@@ -57,7 +55,7 @@ const hostile: Record<string, string> = {
 it.each(Object.entries(hostile))("a hostile config is refused in less than a second: %s", (_, text) => {
 	const startMs = cpuMs();
 	const result = loadConfig(text, { path: "trtgate.yml" });
-	// Twice what is asked for, for machines that others share.
+	// Twice the second that is promised, for shared machines.
 	expect(cpuMs() - startMs).toBeLessThan(2000);
 	expect(result.state).toBe("invalid");
 	if (result.state === "ok") return;

@@ -1,4 +1,3 @@
-// `trtgate init` writes a config that loads, and a workflow with the least rights.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";

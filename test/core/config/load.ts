@@ -1,4 +1,3 @@
-// Loads a config that a test knows to be right or wrong.
 import type { Config, Occasion } from "../../../src/core/config/config.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import type { ConfigError } from "../../../src/core/errors.ts";
@@ -17,17 +16,14 @@ export function refused(text: string, inputs: Inputs = {}): readonly ConfigError
 	return result.errors;
 }
 
-/** A config with one model, its keys in YAML's flow style, and more text below. */
 export function withModel(model: string, more = ""): string {
 	return `version: 1\nmodels:\n  net: { onnx: net.onnx, ${model} }\n${more}`;
 }
 
-/** The first engine of such a config. */
 export function engineOf(model: string, more = "") {
 	return loaded(withModel(model, more)).models[0]!.engines[0]!;
 }
 
-/** Why such a config is refused: the first error. */
 export function refusalOf(model: string, more = "") {
 	return refused(withModel(model, more))[0]!;
 }

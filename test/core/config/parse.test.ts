@@ -1,4 +1,3 @@
-// Reading the file: values, units, names, places of errors.
 import { expect, it } from "vitest";
 import { formatPointer } from "../../../src/core/config/pointer.ts";
 import { locate } from "../../../src/core/config/source.ts";

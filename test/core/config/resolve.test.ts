@@ -1,4 +1,3 @@
-// Filling in: defaults, inheritance, levels of gates, inputs, sources, and the rules between values.
 import { describe, expect, it } from "vitest";
 import { defaultGates, defaultMeasure } from "../../../src/core/config/defaults.ts";
 import { formatSource } from "../../../src/core/config/source.ts";

@@ -1,4 +1,3 @@
-// The head's recipes under the base's rules.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ruleChanges, underRulesOf } from "../../../src/core/config/rules.ts";
@@ -137,7 +136,6 @@ describe("of any two configs", () => {
 					JSON.stringify([change.key, change[one as "base"], change[other as "head"]]);
 				const [there, back] = [ruleChanges(base, head, same), ruleChanges(head, base, same)];
 				expect(there.map(key("base", "head")).sort()).toEqual(back.map(key("head", "base")).sort());
-				// A change is looser one way at least, or it is a rule that only one side has.
 				for (const change of there) {
 					const other = back.find((one) => one.key === change.key);
 					expect([change.isLooser, other?.isLooser]).toContain(true);

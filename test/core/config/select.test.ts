@@ -1,4 +1,3 @@
-// Which engines a pattern means, and the message where it means none.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";

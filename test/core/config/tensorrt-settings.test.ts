@@ -1,4 +1,3 @@
-// Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";

@@ -1,4 +1,3 @@
-// Entries are added to a trtgate.yml and removed, and everything else stays as its author wrote it.
 import { expect, it } from "vitest";
 import type { AcceptFile } from "../../../generated/config.ts";
 import { editAccepted } from "../../../src/core/config/write-accept.ts";

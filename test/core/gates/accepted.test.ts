@@ -1,4 +1,3 @@
-// A change is accepted once: for one engine, up to a limit, and never for the next change.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
@@ -139,14 +138,12 @@ describe("in any order of merges", () => {
 	const ids = ["net/a", "net/b", "net/c"] as const;
 	const limit = 0.1;
 
-	/** The recipe of each engine that it has or changes, and entries that its author needs, or hopes to slip in. */
 	interface Main {
 		recipes: ReadonlyMap<string, string>;
 		accept: readonly AcceptedChange[];
 	}
 
 	interface Branch extends Main {
-		/** Removes entries that are stale. */
 		prunes: boolean;
 	}
 
@@ -165,10 +162,8 @@ describe("in any order of merges", () => {
 			const accept = new Map(wanted.map(([id, hash]) => [id, entry({ engine: id, recipe: hash, atMost })]));
 			return { recipes: new Map(recipes), accept: [...accept.values()], prunes };
 		});
-	/** Time of an engine by its recipe. */
 	const latencies = fc.array(fc.constantFrom(1, 1.12, 1.3, 2), { minLength: 4, maxLength: 4 });
 
-	/** @returns what the change would make of main, and its gates, as a merge queue finds them. */
 	function tryMerge(main: Main, { recipes, accept, prunes }: Branch, msOf: (recipe: string) => number) {
 		const next = new Map([...main.recipes, ...recipes]);
 		const hashes = ids.map((id) => ({ id, base: main.recipes.get(id) ?? "", head: next.get(id) ?? "" }));
@@ -204,7 +199,6 @@ describe("in any order of merges", () => {
 					const covers = ({ id, head, change }: (typeof changes)[number]) =>
 						one.accept.some((own) => own.engine === id && own.recipe === head && change <= own.atMost);
 					const isGreen = gates.every(({ status }) => status !== "fail");
-					// An entry of an earlier change never helps, nor does one that was planted for a later change.
 					if (isGreen) expect(tooSlow.filter((change) => !covers(change))).toEqual([]);
 					const isNeeded = ({ engine: id, recipe: hash }: AcceptedChange) =>
 						changes.some(({ id: own, head }) => own === id && head === hash) && main.recipes.get(id) !== hash;
@@ -212,7 +206,6 @@ describe("in any order of merges", () => {
 					expect(isGreen).toBe(isClean && tooSlow.every(covers));
 					seen.refused += isGreen ? 0 : 1;
 					if (!isGreen) continue;
-					// The remaining entries are for exactly the engines that were merged.
 					for (const left of next.accept) expect(next.recipes.get(left.engine)).toBe(left.recipe);
 					seen.merges += 1;
 					seen.accepted += tooSlow.length;

@@ -1,4 +1,3 @@
-// Gates of the whole change: what only the base checks, and rules that a head's config changes.
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
 import {
@@ -84,7 +83,7 @@ const notice = (share: string) => `model golden-notice: { fp32: ${share} }`;
 const pinned = (ref: string) => `baseline: { from: pinned, ref: ${ref} }`;
 const runner = (more: string) => `runners: [{ name: l4, labels: gpu${more} }]`;
 
-/** The base's text, below `model` inside the model; the head's; the change; `both` if neither is stricter. */
+/** Text below `model` goes inside the model; `both` if neither is stricter. */
 type Row = readonly [base: string, head: string, says: string, both?: "both"];
 
 const rows: readonly Row[] = [

@@ -1,4 +1,3 @@
-// Gates of builds, timed workloads and goldens, by tables of facts.
 import { expect, it } from "vitest";
 import type {
 	ArmStats,

@@ -1,4 +1,3 @@
-// Which results of an earlier attempt still count, by GitHub's list of the run's jobs.
 import { expect, it } from "vitest";
 import type { WorkflowJob } from "../../../generated/result.ts";
 import {
@@ -10,7 +9,6 @@ import {
 import type { PartInput } from "../../../src/core/merge/parts.ts";
 import { buildResult } from "../../support/build-result.ts";
 
-/** Uploaded at second 100 of the run, by runner `l4-1` in attempt 1. */
 function part(run: Partial<WorkflowJob> | null = {}): PartInput {
 	const job = { id: 500, attempt: 1, job: "measure", runner: "l4-1" };
 	const result = buildResult(run === null ? {} : { run: { ...job, ...run } });

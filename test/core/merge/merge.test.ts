@@ -1,4 +1,3 @@
-// Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
@@ -194,7 +193,6 @@ it("any order of parts gives the same result, which names every missing part", (
 			const order = new Map(given.map((some) => [some, random.next().value ?? 0]));
 			const shuffled = given.toSorted((x, y) => order.get(x)! - order.get(y)!);
 			const options = planned.length === 0 ? {} : { expected: planned.map((name) => ({ name })) };
-			// Two parts with the same name are both refused, so it does not matter which of them is named.
 			const merged = merge(given, options);
 			expect(merge(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name)).toSorted();

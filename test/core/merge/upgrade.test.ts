@@ -1,4 +1,3 @@
-// Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
 import type { Comparison, Finding, GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
 import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
@@ -22,7 +21,6 @@ const calm: Required<Records> = {
 };
 const { backend } = buildResult();
 
-/** A part that ran on a version. */
 type Ran = readonly [version: string, records: Records, device?: string];
 
 function merged(...ran: readonly Ran[]): Result {
@@ -48,7 +46,6 @@ const golden = (state: GoldenVerdict["state"], ...checks: Partial<GoldenCheck>[]
 	return { golden: [buildGolden({ state, checks: checks.map(buildCheck) })] };
 };
 const openings = { stop: "Do not upgrade yet", unknown: "Not decided", review: "Upgrade after a review" };
-/** Its weight and what it counts, or the start of the decision. */
 type Decision = `${keyof typeof openings}: ${string}` | `Upgrade: ${string}`;
 
 function expectUpgrade(result: Result, decision: Decision, fact: string) {
@@ -87,7 +84,6 @@ const topK = { ...bothWrong, metric: "top-k", severity: "warn" } as const;
 const fine = { base: 0.001, got: 0.001 };
 const { base: _, ...ofNoBase } = buildCheck(wrong);
 const noBase = { golden: [buildGolden({ state: "mismatch", checks: [ofNoBase] })] };
-/** Both sides of one revision. */
 const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
 const versions = (base: string, head: string) => {
 	return { backend: { ...backend, version: head }, baseBackend: { ...backend, version: base } };

@@ -30,14 +30,12 @@ import {
 const inspected = (init: ModelInit = {}, external: readonly ExternalFile[] = []) =>
 	inspectedOf(modelOf(init), external);
 
-/** `severity code`, by backend. */
 function codes(init: ModelInit, backend: PreflightContext["backend"]): string[] {
 	return preflight(inspected(init), { backend }).map(({ severity, code }) => `${severity} ${code}`);
 }
 
 const weight = (name: string, dims: readonly number[]): Bytes =>
 	tensor({ name, dims, raw: new Uint8Array(dims.reduce((a, b) => a * b, 4)) });
-/** A subgraph of one node, which gives `r`. */
 const branch = (text: string): Bytes => graph({ inputs: [], nodes: text, outputs: [value("r")] });
 const quantised = (scale: number, zero: Uint8Array, dtype = 3): ModelInit => ({
 	nodes: "q = QuantizeLinear(x, s, z); y = DequantizeLinear(q, s, z)",
@@ -194,7 +192,6 @@ it("finds a file that protobuf cannot hold", () => {
 });
 
 it("finds every code at least once in these tables", () => {
-	// In this folder's other tests.
 	const elsewhere =
 		"dims-conflict dims-unbound external-data-missing external-data-short external-data-outside external-data-lfs-pointer " +
 		"protobuf-too-big precision-hardware weights-too-big precision-typed precision-uncalibrated";

@@ -1,4 +1,3 @@
-// Which engine of the base each engine of the head is compared with.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Precision } from "../../../generated/config.ts";
@@ -71,7 +70,6 @@ it("findCounterparts pairs one to one, namesakes first, and otherwise only the s
 				if (own !== other && one !== undefined && two !== undefined) expect(sameFile(two, one)).toBe(true);
 			}
 			for (const { id } of head) if (bases?.has(id)) expect(found.get(id)).toBe(id);
-			// Nothing that could be compared is left over.
 			const taken = new Set(found.values());
 			for (const one of head.filter(({ id }) => !found.has(id)))
 				for (const other of base.filter(({ id }) => !taken.has(id))) expect(sameFile(other, one)).toBe(false);

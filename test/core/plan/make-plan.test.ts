@@ -1,4 +1,3 @@
-// The plan: order, first sides, estimates, and its text.
 import { expect, it } from "vitest";
 import { firstArms } from "../../../src/core/compare/pairs.ts";
 import { ConfigError } from "../../../src/core/errors.ts";

@@ -1,4 +1,3 @@
-// The job matrix: who measures what where, under which names, and what is too much.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";

@@ -1,4 +1,3 @@
-// A side's recipe: every setting that differs is shown, and makes another engine.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../src/core/plan/recipe.ts";

@@ -1,4 +1,3 @@
-// A plan's findings about the whole change, as text and back.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";

@@ -1,5 +1,3 @@
-// What GitHub shows: comments, whose words are reviewed as files, check runs and alarms; markers that nobody can forge or
-// break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
@@ -32,7 +30,6 @@ import { hostileNames, resultCases } from "../../support/result-cases.ts";
 import { shownLines } from "../../support/shown-lines.ts";
 
 const hostile = renderMarkdown(resultCases["hostile"]!);
-/** Fences and code show their content unchanged. */
 const unfenced = hostile.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "");
 const countOf = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 

@@ -1,4 +1,3 @@
-// Reports on layers: why a workload became slower, in one unit, without claims that the layers do not support; and its graph.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { EngineDiff, WorkloadResult } from "../../../generated/result.ts";

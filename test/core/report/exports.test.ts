@@ -1,4 +1,3 @@
-// Texts for other programs: CSV, JUnit XML, SARIF, a release's manifest, and the figures that trackers keep.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ErrorRecord, Finding, Result } from "../../../generated/result.ts";

@@ -1,5 +1,3 @@
-// A golden that changed, in reports and in the pull request that proposes it: louder where it is weaker, no word of a
-// model is markup, and it always fits.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -111,7 +109,6 @@ it("a pull request names the author, the reason, the models' commit, what moved,
 	expect(body).toMatch(/^\| logits \| relative-l2 \| fp16 \| \S+ \| \S+ \| looser \|$/m);
 });
 
-/** Hostile names of people and files. */
 const hostile =
 	"x|y`z <!-- trtgate: goldens --> @acme/team fixes #12 GH-7 **b** [a](https://evil.example) ![i](//e) <img src=x onerror=1> $a$ \u202e\u001b[31m\n# head\n| a | b |\n::error::x\r\n- [ ] do";
 
@@ -127,7 +124,7 @@ function hostilePull(text: string): GoldenPull {
 	return pullOf({ goldens, reason: text, author: text, notes: [text] });
 }
 
-/** Cells of a row as GitHub's Markdown cuts them: a bar counts unless an odd number of backslashes stands before it. */
+/** A bar ends a cell unless an odd number of backslashes stands before it. */
 function cellsOf(row: string): number {
 	return [...row.matchAll(/(?<!\\)(?:\\\\)*\|/g)].length - 1;
 }

@@ -1,5 +1,3 @@
-// Highlights: their choice and wording, never longer than a comment allows; whole sets of goldens as such, and probes never
-// as a reference.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict, ProbeResult } from "../../../generated/result.ts";

@@ -1,4 +1,3 @@
-// The page: well-formed, self-contained, accessible, and nothing of a user's in it but text; and the pictures in it.
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
@@ -140,7 +139,7 @@ it("the page shows another result first where one opens the page", () => {
 });
 
 describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
-	/** Relative luminance of an sRGB colour by WCAG 2.2. */
+	/** By WCAG 2.2. */
 	const luminance = (name: string): number => {
 		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
 			.map((start) => Number.parseInt(palette[name]!.slice(start, start + 2), 16) / 255)
@@ -170,7 +169,6 @@ const drawn = (overrides: Partial<ErrorMap> = {}): string =>
 const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 256);
 const noisy = { rows: 48, columns: 48, cells: cellsOf(noise) };
 
-/** Cells that each colour covers. */
 function areas(text: string): Record<string, number> {
 	const area = (path = "") => [...path.matchAll(/h(\d+)v1/g)].reduce((sum, [, run]) => sum + Number(run), 0);
 	const paths = [...text.matchAll(/<path class="(\w+)" d="([^"]+)"/g)];

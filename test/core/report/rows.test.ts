@@ -1,4 +1,3 @@
-// All figures of a row come from one estimate, and the row says which.
 import { expect, test } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
@@ -20,13 +19,11 @@ const workload = buildWorkload({ ...compared, noise, runs, verdict: compared.lat
 const result = buildResult({ workloads: [workload] });
 
 const milliseconds = (text: string) => Number(text.replace(" ms", ""));
-/** A figure of the CSV's first row. */
 function cellOf(shown: Result): (name: string) => number {
 	const [header = [], row = []] = readCsv(renderCsv(shown));
 	return (name) => Number(row[header.indexOf(name)]);
 }
 
-/** A change as the reports print it, from the two times beside it. */
 const changeBetween = (base: string, head: string) => 100 * (milliseconds(head) / milliseconds(base) - 1);
 const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace(" %", ""));
 

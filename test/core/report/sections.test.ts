@@ -1,4 +1,3 @@
-// The report's sections: what head and base declare differently, what graphs cost, and how a section is added.
 import { expect, it } from "vitest";
 import type {
 	GateResult,

@@ -1,4 +1,3 @@
-// The terminal report: plain, narrow, coloured, hostile.
 import { expect, it } from "vitest";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";

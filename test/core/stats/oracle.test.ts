@@ -1,4 +1,3 @@
-// Distributions, quantiles and means agree with scipy and numpy.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {

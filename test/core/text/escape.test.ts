@@ -1,4 +1,3 @@
-// Users' text must come out as text in every format.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {

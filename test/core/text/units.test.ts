@@ -1,4 +1,3 @@
-// Quantities read as people write them, at the edges of every unit too.
 import { expect, test } from "vitest";
 import {
 	formatBytes,

@@ -22,7 +22,6 @@ import {
 
 const weights = tensor({ name: "w", dims: [4, 4] });
 
-/** On an input `x` of [2, 4] and weights `w` of [4, 4], unless the model has its own. */
 function count(init: ModelInit, values: InputSizes["values"] = {}, shapes = {}): CountedGraph {
 	const onnx = modelOf({ inputs: [value("x", [2, 4])], initializers: [weights], ...init });
 	return costsOf(onnx)({ shapes, values });
@@ -72,7 +71,6 @@ it("an If counts as its cheaper branch, and is named, unless its condition is kn
 	expect(figures(count(init, { c: 0 }))).toEqual([32, 0]);
 });
 
-/** A Loop over the nodes, which carries `x` to `t`. */
 function loopOver(inner: readonly Uint8Array[], size: number | null, output: string) {
 	const body = graph({
 		name: "b",
@@ -126,7 +124,7 @@ const pairProducts = batch * heads * queries * keys * (size + valueSize);
 const { integer, integers } = attribute;
 const microsoft = "com.microsoft";
 
-/** Shapes of the inputs as `2×3 4`; – is an input that is left out. */
+/** Shapes such as `2×3 4`; – is an input that is left out. */
 function countOf(op: string, domain: string, shapes: string, attributes: readonly Bytes[] = []) {
 	const given = shapes.split(" ").map((text) => (text === "–" ? null : text.split("×").map(Number)));
 	const onnx = modelOf({
@@ -184,7 +182,6 @@ it("attention on packed keys and values is unknown", () => {
 	});
 });
 
-/** A chain of products, by name and size of the result. */
 function chain(...layers: readonly (readonly [name: string, size: number])[]) {
 	let [from, width] = ["x", 4];
 	const nodes: Uint8Array[] = [];

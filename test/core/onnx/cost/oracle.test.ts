@@ -1,4 +1,4 @@
-// The cost of a graph agrees with other programs' counts; test/oracles/graph-cost.py describes each figure.
+// test/oracles/graph-cost.py describes each figure.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { CountedGraph } from "../../../../src/core/onnx/cost/control-flow.ts";

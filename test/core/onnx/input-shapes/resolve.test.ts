@@ -17,7 +17,6 @@ type Shapes = Readonly<Record<string, (number | string)[]>>;
 const withInputs = (inputs: Inputs): OnnxModel =>
 	modelOf({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
 
-/** Sizes from a command's own options. */
 function options(dims: Dims = {}, shapes: Shapes = {}): ShapeSource {
 	const inputs = Object.entries(shapes).map(([name, shape]) => [name, { shape }]);
 	return { dims, inputs: Object.fromEntries(inputs) };

@@ -42,16 +42,16 @@ function searched(onnx: OnnxModel) {
 }
 
 it.each<[inputs: string, shapes: string, more?: Partial<Net>]>([
-	// A picture, of which boxes or maps come out; one that is classified, channels last.
+	// Pictures, the second with channels last.
 	["x N 3 H W", "x 1 3 320 320"],
 	["x _ _ _ 3", "x 1 224 224 3", { outputs: [null, 10] }],
-	// A recording, of which frames come out.
+	// Audio.
 	["x N samples", "x 1 16000", { outputs: ["time", 1, null, 32] }],
-	// A line of text of a fixed height, or by windows that move further down than across.
+	// Lines of text, the second with windows that move further down than across.
 	["x 1 1 64 image_width", "x 1 1 64 320"],
 	["x _ 3 ? ?", "x 1 3 48 320", { nodes: "y = Conv<strides=[2, 1]>(x, w)", weights: { w: [4, 3, 3, 3] } }],
 	["ids:7 b seq, mask:7 b seq", "ids 1 128, mask 1 128"],
-	// Samples of a signal, with a state.
+	// A signal, with a state.
 	["input _ _, state 2 _ 128, sr:7", "input 1 512, state 2 1 128, sr"],
 	["mel batch_size 3 frames 160", "mel 1 3 128 160"],
 ])("the first choice for %s is %s", (inputs, shapes, more) => {

@@ -112,7 +112,7 @@ it("shapes are followed through nodes that stand behind those that read them, an
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
 });
 
-/** PyTorch's export of a padding: a list of zeros and paddings, as a matrix whose rows it reverses and whose columns it lists. */
+// Zeros and paddings become a matrix whose rows are reversed and whose columns are listed.
 it("paddings that PyTorch computes give a known shape", () => {
 	const fill = tensor({ dtype: 7, dims: [1], raw: int64s(0) });
 	const padding = nodes(

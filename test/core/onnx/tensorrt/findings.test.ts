@@ -130,7 +130,6 @@ it("a condition that only a function's caller can meet is not judged", () => {
 	expect(said({ nodes: "y = acme.Sum(x, x)", opsets: { "": 17, acme: 1 }, modelMore })).toEqual([]);
 });
 
-/** The severities of one code. */
 const severities = (code: string, init: ModelInit, context: Partial<PreflightContext>) =>
 	findings(init, context).flatMap((each) => (each.code === code ? [each.severity] : []));
 
@@ -241,7 +240,6 @@ it("a number format that the GPU does not have is reported with both sides and w
 	expect(finding?.fix).toContain("Ada and Hopper");
 });
 
-/** 4 GiB of float. */
 const heavy: ModelInit = {
 	initializers: [externalTensor("w", [1024, 1024, 1024], { location: "w.bin", length: String(2 ** 32) })],
 	nodes: "y = Add(x, w)",

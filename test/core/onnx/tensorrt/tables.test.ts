@@ -7,7 +7,6 @@ import { isAtLeast, standingOf, tables, tensorRtOf } from "../../../../src/core/
 
 const folder = "data/tensorrt-operators";
 const files = readdirSync(folder);
-/** The words of one key of a version's file. */
 const wordsOf = (version: string, key: "restricted" | "unsupported"): string[] =>
 	JSON.parse(readFileSync(`${folder}/${version}.json`, "utf8"))
 		[key].split(" ")
