@@ -9,13 +9,13 @@ const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput 
 	fill,
 });
 
-function halfValue(bits: number): number {
+function halfValue(bits: number) {
 	const exponent = (bits >> 10) & 31;
 	const size = exponent === 0 ? (bits & 1023) * 2 ** -24 : (1 + (bits & 1023) / 1024) * 2 ** (exponent - 15);
 	return bits & 0x8000 ? -size : size;
 }
 
-function values(dtype: DType, bytes: Uint8Array): number[] {
+function values(dtype: DType, bytes: Uint8Array) {
 	const { buffer } = bytes;
 	if (dtype === "float32") return [...new Float32Array(buffer)];
 	if (dtype === "float64") return [...new Float64Array(buffer)];

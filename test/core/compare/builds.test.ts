@@ -1,15 +1,12 @@
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
 import { buildError, type Pair, undisturbed } from "../../../src/core/compare/pairs.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
+import recorded from "../../fixtures/rebuilds/medians.json" with { type: "json" };
 
 /** Milliseconds by net, build and run: TensorRT 10.6 on an H200. */
-const recorded: Record<"own" | "shared", Record<string, number[][]>> = JSON.parse(
-	readFileSync("test/fixtures/rebuilds/medians.json", "utf8"),
-);
-const encoder = recorded.own["encoder-fp16"] ?? [];
+const { "encoder-fp16": encoder, "resnet50-fp16": resnet } = recorded.own;
 
 function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
 	return Array.from({ length: pairs }, (_, pair) => {
@@ -21,10 +18,10 @@ function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): P
 
 it.each([
 	// By numpy: variance of the builds' mean logarithms, less what the runs within builds explain.
-	["own", "encoder-fp16", 0.00486],
-	["own", "resnet50-fp16", 0.00442],
-])("%s timing caches: builds of %s differ by %d, as numpy finds", (cache, net, sd) => {
-	const found = buildError(recordedPairs(recorded[cache as "own"][net] ?? [], 21));
+	["the encoder", encoder, 0.00486],
+	["ResNet-50", resnet, 0.00442],
+])("builds of %s with timing caches of their own differ as numpy finds", (_, builds, sd) => {
+	const found = buildError(recordedPairs(builds, 21));
 	expect(found?.df).toBe(4);
 	expect(found?.spread.count).toBe(3);
 	expect(found?.spread.sd).toBeCloseTo(sd, 5);
@@ -47,7 +44,7 @@ it("a change beyond build-to-build variation is found", () => {
 });
 
 it("a slow build is not a disturbance", () => {
-	const pairs = recordedPairs(recorded.own["resnet50-fp16"] ?? [], 12).map((pair) =>
+	const pairs = recordedPairs(resnet, 12).map((pair) =>
 		pair.builds?.base === 0 ? { ...pair, base: pair.base * 1.1, head: pair.head * 1.1 } : pair,
 	);
 	expect(undisturbed(pairs)).toHaveLength(12);
@@ -71,8 +68,7 @@ it.each([2, 3, 5])(
 		const random = seededRandom(5);
 		const isFalse = (pairs: Pair[]) =>
 			["regressed", "improved"].includes(judgePairs(pairs, { minimalEffect: 0.003, looks: [16] }).verdict);
-		const share = (make: () => Pair[]) =>
-			Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
+		const share = (make: () => Pair[]) => Array.from({ length: 1000 }, make).filter(isFalse).length / 1000;
 		// Three standard errors above 1 %.
 		expect(share(() => unchangedPairs(random, builds, true))).toBeLessThanOrEqual(0.02);
 		expect(share(() => unchangedPairs(random, 1, false))).toBeGreaterThan(0.5);

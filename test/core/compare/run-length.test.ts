@@ -11,12 +11,7 @@ interface Pilot {
 	cold?: { share: number; untilMs: number };
 }
 
-function pilotOf({
-	medianMs,
-	noise = 0.003,
-	swing = 0,
-	cold = { share: 0, untilMs: 0 },
-}: Pilot): Float64Array {
+function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilMs: 0 } }: Pilot) {
 	const random = splitMix64(7, [medianMs * 1e6]);
 	const samples: number[] = [];
 	let [at, window, offset] = [0, -1, 0];

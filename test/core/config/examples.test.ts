@@ -5,17 +5,14 @@ import type { ConfigError } from "../../../src/core/errors.ts";
 
 const folder = "golden-schema/examples/config";
 
-function names(kind: string): string[] {
-	return readdirSync(`${folder}/${kind}`)
-		.filter((name) => name.endsWith(".yml"))
-		.map((name) => name.replace(/\.yml$/, ""));
-}
+const names = (kind: string) =>
+	readdirSync(`${folder}/${kind}`).flatMap((name) => /^(.*)\.yml$/.exec(name)?.[1] ?? []);
 
 function load(kind: string, name: string) {
 	return loadConfig(readFileSync(`${folder}/${kind}/${name}.yml`, "utf8"), { path: "trtgate.yml" });
 }
 
-function render(errors: readonly ConfigError[]): string {
+function render(errors: readonly ConfigError[]) {
 	return errors.map((error) => `${error.code}\n  ${error.message}\n  fix: ${error.fix}\n`).join("");
 }
 

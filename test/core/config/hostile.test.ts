@@ -7,7 +7,7 @@ import { loaded, refused } from "./load.ts";
 
 const megabyte = 1_000_000;
 
-function fill(unit: string): string {
+function fill(unit: string) {
 	return unit.repeat(Math.floor(megabyte / unit.length));
 }
 
@@ -54,13 +54,11 @@ const hostile: Record<string, string> = {
 
 it.each(Object.entries(hostile))("a hostile config is refused in less than a second: %s", (_, text) => {
 	const startMs = cpuMs();
-	const result = loadConfig(text, { path: "trtgate.yml" });
+	const errors = refused(text);
 	// Twice the second that is promised, for shared machines.
 	expect(cpuMs() - startMs).toBeLessThan(2000);
-	expect(result.state).toBe("invalid");
-	if (result.state === "ok") return;
-	expect(result.errors.length).toBeLessThanOrEqual(51);
-	for (const error of result.errors) {
+	expect(errors.length).toBeLessThanOrEqual(51);
+	for (const error of errors) {
 		expect(error).toBeInstanceOf(ConfigError);
 		expect(error.message.length).toBeLessThan(4000);
 		expect(error.fix).toBeTruthy();
@@ -110,7 +108,7 @@ it("a hostile config with garbage in the place of any value gives errors at plac
 	);
 });
 
-function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
+function withValue(holder: unknown, [key, ...rest]: string[], value: unknown) {
 	if (key === undefined) return value;
 	const copy = (Array.isArray(holder) ? [...holder] : { ...(holder as object) }) as Record<string, unknown>;
 	copy[key] = withValue(copy[key], rest, value);
@@ -118,7 +116,7 @@ function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): u
 }
 
 it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])(
-	"names that are JavaScript's own %s is a name like any other",
+	"%s is a name like any other",
 	(name) => {
 		const { models } = loaded(
 			`version: 1\nmodels: { ${name}: { onnx: a, dims: { ${name}: 4 }, inputs: { ${name}: { shape: [${name}] } }, engines: { ${name}: { precision: fp16 } }, workloads: [{ ${name}: 4 }] } }`,
@@ -133,12 +131,9 @@ it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", 
 	},
 );
 
-it.each(["__proto__", "constructor", "toString"])(
-	"names that are JavaScript's own %s in the place of a key is an unknown key",
-	(name) => {
-		const errors = refused(
-			`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
-		);
-		expect(errors.map(({ pointer }) => pointer)).toEqual([`/${name}`, `/gates/${name}`]);
-	},
-);
+it.each(["__proto__", "constructor", "toString"])("%s in the place of a key is an unknown key", (name) => {
+	const errors = refused(
+		`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
+	);
+	expect(errors.map(({ pointer }) => pointer)).toEqual([`/${name}`, `/gates/${name}`]);
+});

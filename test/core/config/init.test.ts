@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { starterConfig, starterWorkflow } from "../../../src/core/config/init.ts";
-import type { OnnxDim, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
+import type { OnnxDim, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { emptyModel } from "../../support/fakes.ts";
 import { loaded } from "./load.ts";
 
@@ -10,7 +10,7 @@ function value(name: string, dims: readonly OnnxDim[] | null): OnnxValue {
 	return { name, kind: "tensor", dtype: "float", dims };
 }
 
-function model(inputs: readonly OnnxValue[]): OnnxModel {
+function model(inputs: readonly OnnxValue[]) {
 	return { ...emptyModel, graph: { ...emptyModel.graph, inputs } };
 }
 

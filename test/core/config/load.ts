@@ -1,22 +1,21 @@
-import type { Config, Occasion } from "../../../src/core/config/config.ts";
+import type { Occasion } from "../../../src/core/config/config.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
-import type { ConfigError } from "../../../src/core/errors.ts";
 
 type Inputs = Readonly<Record<string, string>>;
 
-export function loaded(text: string, inputs: Inputs = {}, occasion?: Occasion): Config {
+export function loaded(text: string, inputs: Inputs = {}, occasion?: Occasion) {
 	const result = loadConfig(text, { path: "trtgate.yml", inputs, ...(occasion && { occasion }) });
 	if (result.state === "invalid") throw new Error(result.errors.map((error) => error.message).join("\n"));
 	return result.config;
 }
 
-export function refused(text: string, inputs: Inputs = {}): readonly ConfigError[] {
+export function refused(text: string, inputs: Inputs = {}) {
 	const result = loadConfig(text, { path: "trtgate.yml", inputs });
 	if (result.state === "ok") throw new Error("the config was accepted");
 	return result.errors;
 }
 
-export function withModel(model: string, more = ""): string {
+export function withModel(model: string, more = "") {
 	return `version: 1\nmodels:\n  net: { onnx: net.onnx, ${model} }\n${more}`;
 }
 

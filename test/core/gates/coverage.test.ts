@@ -6,14 +6,14 @@ import {
 	judgeLimitChanges,
 	judgeUnreadBase,
 } from "../../../src/core/gates/change.ts";
-import { type EngineSpec, engineSpecs, findCounterparts } from "../../../src/core/plan/plan.ts";
+import { engineSpecs, findCounterparts } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { loaded } from "../config/load.ts";
 
-const engines = (engine?: string, rest?: string): EngineSpec[] => engineSpecs(buildConfig(rest, engine));
+const engines = (engine?: string, rest?: string) => engineSpecs(buildConfig(rest, engine));
 const two = "{ precision: fp32, workloads: [{ name: one }, { name: two }] }";
 const counterparts = new Map([["net/plain", "net/plain"]]);
-const covered = (facts: Partial<CoverageFacts>): GateResult[] =>
+const covered = (facts: Partial<CoverageFacts>) =>
 	judgeCoverage({ base: engines(two), head: engines(), counterparts, ...facts });
 
 it("the coverage gate names workloads that vanished, and nothing else", () => {
@@ -63,23 +63,22 @@ it("the coverage gate names an engine that is gone, also one that times nothing"
 
 const net = "net: { onnx: net.onnx, dims: { batch: { min: 1, opt: 8, max: 32 } }";
 
-function file({ model = "", rest = "" }: { model?: string; rest?: string }): string {
+function file({ model = "", rest = "" } = {}) {
 	return `version: 1\nmodels:\n  ${net}${model === "" ? "" : `, ${model}`} }\n${rest}`;
 }
 
-function judge(base: string, head: string, holds: "base" | "head" = "base"): GateResult[] {
+function judge(base: string, head: string, holds: "base" | "head" = "base") {
 	const sides = { base: loaded(base), head: loaded(head) };
 	const counterparts = findCounterparts(engineSpecs(sides.base), engineSpecs(sides.head), () => false);
 	return judgeLimitChanges({ ...sides, counterparts, holds });
 }
 
+const memoryOff = "gates: { memory: { fail: off } }";
 const later = "It holds after the merge; this change was judged by the base's.";
 
 // Every rule is in the table of test/app/change-table.test.ts; these are one of each kind.
 const big = (sizes: string) => `model workloads: [{ name: big, ${sizes} }]`;
 const lpips = (command: string) => `comparators: { lpips: { command: [${command}] } }`;
-const throughput = (least: string) => `gates: { min-throughput: ${least} }`;
-const notice = (share: string) => `model golden-notice: { fp32: ${share} }`;
 const pinned = (ref: string) => `baseline: { from: pinned, ref: ${ref} }`;
 const runner = (more: string) => `runners: [{ name: l4, labels: gpu${more} }]`;
 
@@ -89,7 +88,11 @@ type Row = readonly [base: string, head: string, says: string, both?: "both"];
 const rows: readonly Row[] = [
 	["", "gates: { latency: { fail: 400% } }", "gates.latency.fail: 10 % → 400 %"],
 	["gates: { max-latency: 5ms }", "", "gates.max-latency: 5.000 ms → off"],
-	[throughput("900"), throughput("800"), "gates.min-throughput: 900 / s → 800 / s"],
+	[
+		"gates: { min-throughput: 900 }",
+		"gates: { min-throughput: 800 }",
+		"gates.min-throughput: 900 / s → 800 / s",
+	],
 	["gates: { golden: { existing: fail } }", "", "gates.golden.existing: fail → warn"],
 	[
 		"probes: [determinism, padding]",
@@ -97,7 +100,11 @@ const rows: readonly Row[] = [
 		"probes.only: determinism, padding → padding",
 		"both",
 	],
-	[notice("0.9"), notice("0.5"), "golden-notice.fp32: 90 % → 50 %"],
+	[
+		"model golden-notice: { fp32: 0.9 }",
+		"model golden-notice: { fp32: 0.5 }",
+		"golden-notice.fp32: 90 % → 50 %",
+	],
 	["", "measure: { pairs: [5] }", "measure.pairs: 5, 8, 12, 16 → 5"],
 	["preflight: { tensorrt: 10.6 }", "", "preflight.tensorrt: 10.6 → not set"],
 	["backend: tensorrt", "backend: onnxruntime", "backend: tensorrt → onnxruntime", "both"],
@@ -149,10 +156,7 @@ it.each([
 it("looser rules are reported once for all places, for what they have in common, at their line", () => {
 	const many =
 		"engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
-	const [everywhere] = judge(
-		file({ model: many }),
-		file({ model: many, rest: "gates: { memory: { fail: off } }" }),
-	);
+	const [everywhere] = judge(file({ model: many }), file({ model: many, rest: memoryOff }));
 	expect(everywhere).toMatchObject({
 		model: "net",
 		message: `gates.memory.fail: 5 % → off, in 4 workloads. ${later} It needs a review.`,
@@ -167,7 +171,7 @@ it("looser rules are reported once for all places, for what they have in common,
 });
 
 it("rules are unknown if the base's config cannot be read, which is reported", () => {
-	const gate = judgeUnreadBase("models is missing", loaded(file({})));
+	const gate = judgeUnreadBase("models is missing", loaded(file()));
 	expect(gate).toMatchObject({
 		status: "warn",
 		model: "trtgate.yml",
@@ -176,32 +180,30 @@ it("rules are unknown if the base's config cannot be read, which is reported", (
 });
 
 it("rules that hold already are listed without a word on the merge, if nothing is under review", () => {
-	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
+	const [gate] = judge(file(), file({ rest: memoryOff }), "head");
 	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
 });
 
 it("a new runner or comparator is listed, and one that is removed warns", () => {
-	const more = file({
-		rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n",
-	});
+	const more = file({ rest: `${runner("")}\n${lpips("python3, lpips.py")}\n` });
 	const shown = (gates: readonly GateResult[]) =>
 		gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
-	expect(shown(judge(file({}), more))).toEqual([
+	expect(shown(judge(file(), more))).toEqual([
 		"pass: runners.l4.labels: not set → gpu",
 		"pass: runners.l4.engines: not set → all",
 		"pass: runners.l4.split: not set → none",
 		"pass: comparators.lpips.command: not set → python3, lpips.py",
 		"pass: comparators.lpips.timeout: not set → 1 min 00 s",
 	]);
-	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
+	expect(new Set(judge(more, file()).map(({ status }) => status))).toEqual(new Set(["warn"]));
 });
 
 it("rules of an engine that only one side has are not a change: the head's keeps its own, and coverage reports the base's", () => {
 	const loose = "gates: { latency: { fail: 900% } }";
 	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
-	expect(judge(file({}), more)).toEqual([]);
-	expect(judge(more, file({}))).toEqual([]);
-	expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
+	expect(judge(file(), more)).toEqual([]);
+	expect(judge(more, file())).toEqual([]);
+	expect(judge(file(), `${file()}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
 });
 
 it("the rules of a renamed engine are compared with those of its counterpart", () => {

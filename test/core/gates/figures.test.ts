@@ -6,7 +6,6 @@ import type {
 	ErrorRecord,
 	Finding,
 	GateName,
-	GateResult,
 	GoldenVerdict,
 	WorkloadResult,
 } from "../../../generated/result.ts";
@@ -32,7 +31,7 @@ interface Around {
 	builds?: BuildRecord[];
 }
 
-function judged(changes: Partial<WorkloadResult>, around: Around = {}): GateResult[] {
+function judged(changes: Partial<WorkloadResult>, around: Around = {}) {
 	const config = buildConfig(around.yaml);
 	const row = buildWorkload({ ...place, base: stats, head: stats, ...changes });
 	return judgeWorkload(row, config.models[0]!.engines[0]!.workloads[0]!, { ...around, config });
@@ -143,12 +142,9 @@ it.each(
 	const [gate, ...others] = vanishedOf(buildStats(1), { ...buildStats(1), [key]: value });
 	expect(others).toEqual([]);
 	expect(gate).toMatchObject({ ...place, status: "warn", location: { path: "trtgate.yml" } });
-	const words: Partial<Record<keyof ArmStats, string>> = {
-		throughputPerSecond: "throughput",
-		peakMemoryBytes: "peak memory (742 MiB)",
-		medianMs: "median latency",
-	};
-	expect(gate?.message).toContain(words[key] ?? "");
+	const peakMemoryBytes = "peak memory (742 MiB)";
+	const words = { throughputPerSecond: "throughput", peakMemoryBytes, medianMs: "median latency" };
+	expect(gate?.message).toContain(words[key as keyof typeof words] ?? "");
 });
 
 it("a figure that vanishes is neither another one, nor one that the base lacks too, but all without a head", () => {
@@ -169,7 +165,7 @@ it.each(["warn", "fail", "off"])("a figure that vanishes is judged by the rules:
 	);
 });
 
-function build(changes: Partial<BuildRecord>): BuildRecord {
+function build(changes: Partial<BuildRecord>) {
 	return buildBuild({ model: "net", engine: "plain", durationMs: 1000, engineBytes: 1000, ...changes });
 }
 
@@ -177,7 +173,7 @@ function buildStatuses(
 	head: Partial<BuildRecord>,
 	base?: Partial<BuildRecord>,
 	{ findings = [], yaml = "" }: { findings?: Finding[]; yaml?: string } = {},
-): Record<string, string> {
+) {
 	const config = buildConfig(yaml);
 	const [spec] = engineSpecs(config);
 	const was = base && build({ arm: "base", ...base });

@@ -20,7 +20,7 @@ const neighbour = { ...made, completedMs: 120_000, name: "measure (h200)", runne
 const later = { startedMs: 500_000, completedMs: null };
 const listed = (...jobs: JobExecution[]): JobHistory => ({ state: "listed", jobs });
 
-function reasonIn(attempt: number, history: JobHistory, own = part()): string | null {
+function reasonIn(attempt: number, history: JobHistory, own = part()) {
 	const [judged] = dropSuperseded([own], attempt, history);
 	return judged?.content.state === "missing" ? judged.content.reason : null;
 }

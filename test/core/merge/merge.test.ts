@@ -18,18 +18,16 @@ const { backend } = buildResult();
 const read = (name: string, result: Result): PartInput => ({ name, content: { state: "read", result } });
 
 function part(name: string, overrides: Partial<Result> = {}): PartInput {
-	const its = {
-		environment: { gpu: name, driver: "580" },
-		backend: { ...backend, device: `NVIDIA ${name}` },
-	};
-	return read(name, buildResult({ ...its, ...overrides }));
+	const environment = { gpu: name, driver: "580" };
+	const its = { environment, backend: { ...backend, device: `NVIDIA ${name}` }, ...overrides };
+	return read(name, buildResult(its));
 }
 
 function refused(name: string, reason: string): PartInput {
 	return { name, content: { state: "refused", reason, kind: "runner" } };
 }
 
-function merge(parts: readonly PartInput[], options: Partial<MergeOptions> = {}): Result {
+function merge(parts: readonly PartInput[], options: Partial<MergeOptions> = {}) {
 	return mergeResults(parts, { ...how, ...options });
 }
 
@@ -46,12 +44,8 @@ const states = (result: Result) => (result.parts ?? []).map(({ name, state }) =>
 
 it("a merged result says why a part did not start, and uses no machine facts of it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
-	const known = {
-		...how,
-		startedAt: "2026-01-01T00:00:00Z",
-		configPath: "trtgate.yml",
-		head: { label: "head" },
-	};
+	const startedAt = "2026-01-01T00:00:00Z";
+	const known = { ...how, startedAt, configPath: "trtgate.yml", head: { label: "head" } };
 	const result = merge([part("l4"), read("h200", resultWithoutRun([fault], known))]);
 	expect(result).toMatchObject({
 		...{ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } },
@@ -86,11 +80,8 @@ it("a merged result can be written, read and rendered by every reporter", () => 
 });
 
 it("the same workload of two parts has its own verdict, backend and caveat in each", () => {
-	const unchanged = {
-		...slow,
-		verdict: "unchanged",
-		latency: { ...slow.latency, verdict: "unchanged" },
-	} as const;
+	const verdict = "unchanged";
+	const unchanged = { ...slow, verdict, latency: { ...slow.latency, verdict } } as const;
 	const fine = part("h200", { workloads: [unchanged], builds: [], gates: [{ ...slowGate, status: "pass" }] });
 	const onCpu = part("cpu", { backend: resultCases["on-cpu"]!.backend, workloads: [slow], gates: [] });
 	const text = renderMarkdown(merge([slowPart, fine, onCpu]));
@@ -257,7 +248,7 @@ it.each(Object.entries(resultCases))("the case %s can be merged with another", (
 
 const { maxBytes } = inputKinds.result;
 
-function bounded(given: readonly PartInput[]): Result {
+function bounded(given: readonly PartInput[]) {
 	const result = merge(given);
 	expect(Buffer.byteLength(JSON.stringify(result, null, "\t"))).toBeLessThanOrEqual(maxBytes);
 	return result;

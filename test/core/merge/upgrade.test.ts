@@ -23,7 +23,7 @@ const { backend } = buildResult();
 
 type Ran = readonly [version: string, records: Records, device?: string];
 
-function merged(...ran: readonly Ran[]): Result {
+function merged(...ran: readonly Ran[]) {
 	const of = <Key extends keyof typeof calm>(key: Key) =>
 		ran.flatMap(([part, records]) =>
 			(records[key] ?? calm[key]).map((record) => ({ ...record, part })),

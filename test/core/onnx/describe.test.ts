@@ -158,8 +158,7 @@ const typed = (name: string, dims: OnnxDim[] | null, dtype: OnnxDType = "float")
 	...{ name, kind: "tensor", dtype, dims },
 });
 
-const sidesOf = (sides: Sides): OnnxModel =>
-	({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
+const sidesOf = (sides: Sides) => ({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
 const x = typed("x", ["batch", 8]);
 const y = typed("y", ["batch", 4]);
 const base: Sides = { inputs: [x], outputs: [y] };

@@ -11,7 +11,6 @@ import {
 } from "../../../src/formats/onnx/write.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import {
-	type Bytes,
 	definition,
 	externalTensor,
 	floats,
@@ -30,13 +29,13 @@ import {
 const inspected = (init: ModelInit = {}, external: readonly ExternalFile[] = []) =>
 	inspectedOf(modelOf(init), external);
 
-function codes(init: ModelInit, backend: PreflightContext["backend"]): string[] {
+function codes(init: ModelInit, backend: PreflightContext["backend"]) {
 	return preflight(inspected(init), { backend }).map(({ severity, code }) => `${severity} ${code}`);
 }
 
-const weight = (name: string, dims: readonly number[]): Bytes =>
+const weight = (name: string, dims: readonly number[]) =>
 	tensor({ name, dims, raw: new Uint8Array(dims.reduce((a, b) => a * b, 4)) });
-const branch = (text: string): Bytes => graph({ inputs: [], nodes: text, outputs: [value("r")] });
+const branch = (text: string) => graph({ inputs: [], nodes: text, outputs: [value("r")] });
 const quantised = (scale: number, zero: Uint8Array, dtype = 3): ModelInit => ({
 	nodes: "q = QuantizeLinear(x, s, z); y = DequantizeLinear(q, s, z)",
 	initializers: [tensor({ name: "s", raw: floats(scale) }), tensor({ name: "z", dtype, raw: zero })],

@@ -4,7 +4,7 @@ import { ConfigError } from "../../../src/core/errors.ts";
 import type { PreflightContext } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 
-async function judge(name: string, context: PreflightContext): Promise<string> {
+async function judge(name: string, context: PreflightContext) {
 	try {
 		const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
 		const [first] = preflight(model, context).filter((finding) => finding.severity !== "note");

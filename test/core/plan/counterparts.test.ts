@@ -24,7 +24,7 @@ function spec(id: string, { precision = "fp32", onnx = "net.onnx" }: Built = {})
 
 const always = () => true;
 const never = () => false;
-const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
+const sameFile = (one: EngineSpec, other: EngineSpec) => one.engine.onnx === other.engine.onnx;
 
 it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
 	const [base, head] = [[spec("net/old")], [spec("net/new")]];

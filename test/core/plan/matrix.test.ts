@@ -2,18 +2,18 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
+import { formatMatrix, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
 import { artifactName } from "../../../src/host/formats/github/names.ts";
 import { loaded } from "../config/load.ts";
 
-const artifactOf = (job: string): string => artifactName("trtgate", { config: "trtgate.yml", job });
+const artifactOf = (job: string) => artifactName("trtgate", { config: "trtgate.yml", job });
 
 const modelLines = `models:
   resnet50: { onnx: a.onnx, engines: { fp16: { precision: fp16 }, int8: { precision: int8 } } }
   bert: { onnx: b.onnx }
 `;
 
-function plan(runners: string, name = ""): MatrixJob[] {
+function plan(runners: string, name = "") {
 	const config = loaded(`version: 1\n${modelLines}${runners === "" ? "" : `runners: ${runners}\n`}`);
 	return planMatrix({ config, labels: ["ubuntu-latest"], artifactOf, name });
 }

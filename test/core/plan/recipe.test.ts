@@ -4,7 +4,7 @@ import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../sr
 import { loaded } from "../config/load.ts";
 
 const int8 = "precision: int8";
-const sha = (digit: string): string => digit.repeat(64);
+const sha = (digit: string) => digit.repeat(64);
 
 function recipeOf(
 	engine: string,
@@ -19,7 +19,7 @@ function recipeOf(
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = `${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`;
 
-it.each<[what: string, base: string, head: string, was: string, is: string]>([
+it.each([
 	["precision", "precision: fp16", "", "fp16", "int8"],
 	["optimization-level", "", "optimization-level: 0", "3", "0"],
 	["workspace", "", "workspace: 512MiB", "TensorRT's default", "512 MiB"],

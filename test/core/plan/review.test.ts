@@ -46,7 +46,7 @@ it("a review that is too long for an output keeps what fails, and cuts long mess
 
 const changed = (changes: object) => JSON.stringify([{ ...lost, ...changes }]);
 
-it.each<[what: string, text: string]>([
+it.each([
 	["no JSON", "{"],
 	["no list", "{}"],
 	["null", "null"],

@@ -143,8 +143,8 @@ it("layoutGraph puts readers below what they read, and no two nodes at one place
 	);
 });
 
-const drawn = (diff: EngineDiff): string => renderDiffs([{ title: "net", diff }], "html", "");
-const count = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length;
+const drawn = (diff: EngineDiff) => renderDiffs([{ title: "net", diff }], "html", "");
+const count = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].length;
 
 it("the graph shows both engines at the same places, and folds what did not change", () => {
 	const pair = transformerPair(12);

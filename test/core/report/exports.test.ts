@@ -24,7 +24,7 @@ import { resultCases } from "../../support/result-cases.ts";
 const slow = { workloads: [buildSlowWorkload()] };
 const csvOf = (over: Partial<Result>) => readCsv(renderCsv(buildResult(over)));
 
-function firstRow(over: Partial<Result>): Record<string, string> {
+function firstRow(over: Partial<Result>) {
 	const [header = [], row = []] = csvOf(over);
 	return Object.fromEntries(header.map((name, at) => [name, row[at] ?? ""]));
 }

@@ -125,7 +125,7 @@ function hostilePull(text: string): GoldenPull {
 }
 
 /** A bar ends a cell unless an odd number of backslashes stands before it. */
-function cellsOf(row: string): number {
+function cellsOf(row: string) {
 	return [...row.matchAll(/(?<!\\)(?:\\\\)*\|/g)].length - 1;
 }
 

@@ -78,7 +78,7 @@ it("highlights show an open alarm of the history with its size in the title, and
 	]);
 });
 
-function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {
+function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight) {
 	return countWords([title, ...[...lines, ...sentences].map(withoutMarks), fix].join(" "));
 }
 
@@ -116,7 +116,7 @@ it.each([
 	expect(countWords(short.fix ?? "")).toBe(fix);
 });
 
-const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []): GoldenVerdict =>
+const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []) =>
 	buildGolden({ case: id, state, checks });
 const failing = buildCheck({ metric: "accuracy", got: 0.71, allowed: 0.75, bound: "at-least", pass: false });
 const ofSet: GoldenVerdict = {

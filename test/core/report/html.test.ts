@@ -9,7 +9,7 @@ import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../support/error-pic
 import { type Element, readMarkup } from "../../support/read-markup.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
-const mismatch = (checks: GoldenCheck[], over: Partial<GoldenVerdict> = {}): GoldenVerdict =>
+const mismatch = (checks: GoldenCheck[], over: Partial<GoldenVerdict> = {}) =>
 	buildGolden({ state: "mismatch", checks, ...over });
 const withGoldens = (...golden: GoldenVerdict[]) => buildResult({ outcome: "fail", golden });
 const drawnCase = withGoldens(mismatch([buildDrawnCheck()]));
@@ -140,7 +140,7 @@ it("the page shows another result first where one opens the page", () => {
 
 describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 	/** By WCAG 2.2. */
-	const luminance = (name: string): number => {
+	const luminance = (name: string) => {
 		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
 			.map((start) => Number.parseInt(palette[name]!.slice(start, start + 2), 16) / 255)
 			.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
@@ -164,12 +164,12 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 
 const pictures = (...golden: GoldenVerdict[]) =>
 	renderHtml(withGoldens(...golden)).match(/<article class="picture">.*?<\/article>/gs) ?? [];
-const drawn = (overrides: Partial<ErrorMap> = {}): string =>
+const drawn = (overrides: Partial<ErrorMap> = {}) =>
 	drawErrorMap(buildErrorMap(overrides), "logits, net · fp16")?.markup ?? "";
 const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 256);
 const noisy = { rows: 48, columns: 48, cells: cellsOf(noise) };
 
-function areas(text: string): Record<string, number> {
+function areas(text: string) {
 	const area = (path = "") => [...path.matchAll(/h(\d+)v1/g)].reduce((sum, [, run]) => sum + Number(run), 0);
 	const paths = [...text.matchAll(/<path class="(\w+)" d="([^"]+)"/g)];
 	return Object.fromEntries(paths.map(([, name = "", path]) => [name, area(path)]));

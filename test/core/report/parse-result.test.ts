@@ -8,7 +8,7 @@ import { resultCases } from "../../support/result-cases.ts";
 const folder = "golden-schema/examples/result";
 const read = (path: string) => readFileSync(`${folder}/${path}`, "utf8");
 
-function refusal(text: string): ConfigError {
+function refusal(text: string) {
 	try {
 		parseResult(text, "out/result.json");
 	} catch (error) {

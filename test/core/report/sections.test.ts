@@ -21,12 +21,12 @@ import { diskSection, explainedGate } from "../../support/toy-section.ts";
 
 type Texts = ReturnType<typeof inEveryFormat>;
 
-function expectAll(texts: Texts, ...shown: string[]): void {
+function expectAll(texts: Texts, ...shown: string[]) {
 	for (const text of Object.values(texts))
 		for (const part of shown) expect(text.replaceAll("\\", "")).toContain(part);
 }
 
-function expectNone(texts: Texts, pattern: RegExp): void {
+function expectNone(texts: Texts, pattern: RegExp) {
 	for (const text of Object.values(texts)) expect(text).not.toMatch(pattern);
 }
 

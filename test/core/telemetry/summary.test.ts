@@ -49,7 +49,7 @@ it("workloadGpu keeps to the better source of utilisation", () => {
 	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual(use);
 });
 
-const notes = (base: number, head: number, of: ReturnType<typeof latency>): string[] => {
+const notes = (base: number, head: number, of: ReturnType<typeof latency>) => {
 	const gpu = workloadGpu([run("base", base), run("head", head)], of.estimate);
 	return gpu === null ? [] : clockNotes(gpu, of);
 };

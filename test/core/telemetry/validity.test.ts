@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
 import { gpuWindow } from "../../../src/core/telemetry/window.ts";
+import recorded from "../../fixtures/nvidia-smi/shares.json" with { type: "json" };
 import { buildGpuWindow } from "../../support/build-result.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
@@ -23,7 +23,8 @@ function conditions(of: Change = {}): RunConditions {
 	};
 }
 
-const usual = (count: number): RunConditions[] => Array.from({ length: count }, () => conditions());
+const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
+const usual = (count: number) => Array.from({ length: count }, () => conditions());
 const judge = (run: RunConditions, others: RunConditions[]) => judgeValidity(run, [run, ...others]);
 
 const throttled = (reason: string): Change => ({ reasons: ["sw-power-cap", reason] });
@@ -56,7 +57,6 @@ it("judgeValidity treats a property of half of the runs as a result, not as an i
 });
 
 it("judgeValidity judges nothing that is not known", () => {
-	const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
 	expect(judgeValidity(unknown, [])).toEqual({ state: "valid" });
 	expect(judge(unknown, usual(5))).toEqual({ state: "valid" });
 	expect(judgeValidity(conditions(), [])).toEqual({ state: "valid" });
@@ -69,7 +69,7 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 		expect(runs).toHaveLength(16);
 		const all = runs.map(({ fromMs, toMs }): RunConditions => {
 			const window = gpuWindow({ samples, use: [], processes: [] }, fromMs, toMs);
-			return { window, computeShare: null, foreignProcesses: [] };
+			return { ...unknown, window };
 		});
 		for (const run of all) {
 			expect(run.window?.samples).toBeGreaterThanOrEqual(4);
@@ -80,12 +80,13 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 	},
 );
 
-it("recorded comparisons on one H200 another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
-	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] =
-		JSON.parse(readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"));
-	const unknown = { window: null, foreignProcesses: [] };
-	const all = runs.map(({ n, medianMs, wallMs }) => ({ ...unknown, computeShare: (n * medianMs) / wallMs }));
-	const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
-	expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
-	expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);
+it("another recorded process on the GPU is found by the compute share alone, and no undisturbed run is accused", () => {
+	const all = recorded.map(({ n, medianMs, wallMs }) => ({
+		...unknown,
+		computeShare: (n * medianMs) / wallMs,
+	}));
+	const invalid = recorded.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
+	const neighbours = recorded.filter(({ arm }) => arm === "neighbour");
+	expect(neighbours).toHaveLength(4);
+	expect(invalid).toEqual(neighbours);
 });

@@ -22,7 +22,7 @@ import {
 
 const weights = tensor({ name: "w", dims: [4, 4] });
 
-function count(init: ModelInit, values: InputSizes["values"] = {}, shapes = {}): CountedGraph {
+function count(init: ModelInit, values: InputSizes["values"] = {}, shapes = {}) {
 	const onnx = modelOf({ inputs: [value("x", [2, 4])], initializers: [weights], ...init });
 	return costsOf(onnx)({ shapes, values });
 }

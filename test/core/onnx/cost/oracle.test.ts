@@ -1,7 +1,6 @@
 // test/oracles/graph-cost.py describes each figure.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { CountedGraph } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
@@ -16,7 +15,7 @@ interface Case extends Partial<Record<Figure, number> & Record<"tool" | "biases"
 
 const cases: Case[] = JSON.parse(readFileSync("test/oracles/graph-cost.json", "utf8"));
 
-function count({ model, shapes }: Case): CountedGraph {
+function count({ model, shapes }: Case) {
 	return costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/${model}`)), model))({ shapes });
 }
 

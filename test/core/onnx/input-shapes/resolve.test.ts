@@ -14,7 +14,7 @@ type Inputs = Readonly<Record<string, readonly Dim[] | null>>;
 type Dims = ShapeSource["dims"];
 type Shapes = Readonly<Record<string, (number | string)[]>>;
 
-const withInputs = (inputs: Inputs): OnnxModel =>
+const withInputs = (inputs: Inputs) =>
 	modelOf({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
 
 function options(dims: Dims = {}, shapes: Shapes = {}): ShapeSource {

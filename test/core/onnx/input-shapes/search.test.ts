@@ -12,7 +12,7 @@ interface Net {
 	weights?: Readonly<Record<string, readonly number[]>>;
 }
 
-function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net): OnnxModel {
+function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net) {
 	return modelOf({
 		inputs: inputs.split(", ").map((each) => {
 			const [start = "", ...dims] = each.split(" ");

@@ -135,7 +135,7 @@ it("paddings that PyTorch computes give a known shape", () => {
 	expect(found.shapes.get("y")).toEqual([1, 17]);
 });
 
-it.each<[string, number, number]>([
+it.each([
 	["Equal", 3, 1],
 	["Greater", 2, 1],
 	["Less", 2, 0],

@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
-import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../../src/core/onnx/preflight.ts";
 import {
 	attribute,
-	type Bytes,
 	definition,
 	externalTensor,
 	graph,
@@ -18,11 +16,11 @@ import {
 	value,
 } from "../../../support/onnx-writer.ts";
 
-function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
+function findings(init: ModelInit, context: Partial<PreflightContext> = {}) {
 	return preflight(inspectedOf(modelOf(init)), { backend: "tensorrt", tensorrt: "10.6", ...context });
 }
 
-function said(init: ModelInit, context: Partial<PreflightContext> = {}): string[] {
+function said(init: ModelInit, context: Partial<PreflightContext> = {}) {
 	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
 }
 
@@ -83,7 +81,7 @@ it("an operator is reported once, with the number of its nodes", () => {
 	]);
 });
 
-const branch = (dims: readonly number[]): Bytes =>
+const branch = (dims: readonly number[]) =>
 	graph({ inputs: [], nodes: "r = Identity(x)", outputs: [value("r", dims)] });
 const int32 = tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) });
 
@@ -182,7 +180,7 @@ it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
 	expect(found.map(({ message }) => message)).toEqual(expected.map((each) => expect.stringMatching(each)));
 });
 
-it.each<[number, string, string[]]>([
+it.each([
 	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],

@@ -72,16 +72,12 @@ it("the tables of TensorRT know what their makers counted: 145 of 181 operators 
 	]);
 });
 
-function standing(
-	version: string | undefined,
-	name: string,
-	kind: "operators" | "plugins" = "operators",
-): string {
+function standing(version: string | undefined, name: string, kind: "operators" | "plugins" = "operators") {
 	const { has, isCertain, because } = standingOf(tensorRtOf(version), kind, name);
 	return `${isCertain ? "surely" : "maybe"} ${has ? "yes" : "no"}${because === undefined ? "" : ` (${because})`}`;
 }
 
-it.each<[string | undefined, string, string]>([
+it.each([
 	["10.15", "Det", "surely no"],
 	["10.6.0", "Det", "surely no (neither 10.1 nor 10.14 does)"],
 	["10.6", "Relu", "surely yes (10.1 and 10.14 both do)"],
