@@ -70,7 +70,7 @@ test("a sentence reports that there is nothing to compare", () => {
 });
 
 test("a sentence on what was not timed has no interval", () => {
-	const same = judge(0, 0, 0, 0, 0);
-	const exact = { ...same, estimate: 0, interval: [0, 0] as [number, number], excluded: 0 };
-	expect(renderVerdict({ ...exact, reason: "Same engine." })).toBe("No change: Same engine.");
+	const exact = { verdict: "unchanged" as const, estimate: 0, interval: [0, 0] as [number, number] };
+	const same = { ...judge(), ...exact, excluded: 0, reason: "Same engine." };
+	expect(renderVerdict(same)).toBe("No change: Same engine.");
 });

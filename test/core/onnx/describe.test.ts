@@ -25,6 +25,8 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
+const read = (file: string) => fileModelReader().read(`test/fixtures/${file}.onnx`);
+
 const files = [
 	"models/classifier",
 	"models/quantised",
@@ -36,7 +38,7 @@ const files = [
 ];
 
 it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
-	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
+	const model = await read(file);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
 		const cost = figuresOf(costsOf(model.onnx)({ shapes: {} }));
 		const output = { model: describeModel(model), cost, findings: preflight(model, { backend }) };
@@ -45,7 +47,7 @@ it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 });
 
 it("describeModel counts nodes, subgraphs, operators and weights", async () => {
-	const summary = describeModel(await fileModelReader().read("test/fixtures/onnx/structures.onnx"));
+	const summary = describeModel(await read("onnx/structures"));
 	expect(summary).toMatchObject({
 		irVersion: 8,
 		producer: "fixture",
@@ -66,7 +68,7 @@ it("describeModel counts nodes, subgraphs, operators and weights", async () => {
 });
 
 it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
-	const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
+	const model = await read("models/bad-missing-weights");
 	expect(
 		renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
 	).toMatchInlineSnapshot(`
@@ -90,9 +92,8 @@ it("the terminal text shows the model, then each finding with its fix, then the 
 });
 
 it("every code has a heading in the documentation, and every heading a code", () => {
-	const headings = [
-		...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm),
-	].map((match) => match[1]);
+	const page = readFileSync("docs/troubleshooting/preflight.md", "utf8");
+	const headings = [...page.matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });
 
@@ -101,7 +102,7 @@ it("the schema of preflight's JSON refuses an incomplete description", () => {
 });
 
 it("the terminal text is coloured only on request, and its names carry no control characters", async () => {
-	const model = await fileModelReader().read("test/fixtures/models/bad-missing-tensor.onnx");
+	const model = await read("models/bad-missing-tensor");
 	const hostile = { ...model, onnx: { ...model.onnx, producer: "\u001b]0;title\u0007" } };
 	const findings = preflight(hostile, { backend: "tensorrt" });
 	expect(renderPreflight(describeModel(hostile), findings)).not.toContain("\u001b");

@@ -41,10 +41,9 @@ it("a symbolic size makes the multiply-adds of a node unknown until it is given"
 });
 
 it("a size that depends on data leaves only the nodes behind it unknown", () => {
-	const chain = "h = MatMul(x, w); n = NonZero(h); f = Cast<to=1>(n); y = MatMul(x2, f)";
-	expect(figures(count({ inputs: [value("x", [2, 4]), value("x2", [3, 2])], nodes: chain }))).toEqual([
-		32, 1,
-	]);
+	const nodes = "h = MatMul(x, w); n = NonZero(h); f = Cast<to=1>(n); y = MatMul(x2, f)";
+	const cost = count({ inputs: [value("x", [2, 4]), value("x2", [3, 2])], nodes });
+	expect(figures(cost)).toEqual([32, 1]);
 });
 
 it.each(["com.acme.Fast", "com.microsoft.constructor"])("an operator %s is unknown, not free", (op) => {
@@ -176,10 +175,7 @@ it.each<[what: string, Parameters<typeof countOf>, multiplyAdds: number, output:
 });
 
 it("attention on packed keys and values is unknown", () => {
-	expect(countOf("MultiHeadAttention", microsoft, "2×5×4×3×8")).toMatchObject({
-		multiplyAdds: 0,
-		unknownNodes: 1,
-	});
+	expect(figures(countOf("MultiHeadAttention", microsoft, "2×5×4×3×8"))).toEqual([0, 1]);
 });
 
 function chain(...layers: readonly (readonly [name: string, size: number])[]) {
@@ -194,27 +190,24 @@ function chain(...layers: readonly (readonly [name: string, size: number])[]) {
 	return costsOf(modelOf({ inputs: [value("x", [1, 4])], nodes, initializers: weights }))({ shapes: {} });
 }
 
-const named = (changes: ReturnType<typeof changedNodes>) =>
-	changes.map(({ node, base, head }) => [node, base?.weights, head?.weights]);
+const changesOf = (...sides: Parameters<typeof changedNodes>) =>
+	changedNodes(...sides).map(({ node, base, head }) => [node, base?.weights, head?.weights]);
 
 it("a wider layer and the one behind it are named, the larger change first", () => {
-	expect(
-		named(changedNodes(chain(["a", 8], ["b", 2], ["c", 3]), chain(["a", 16], ["b", 2], ["c", 3]))),
-	).toEqual([
+	expect(changesOf(chain(["a", 8], ["b", 2], ["c", 3]), chain(["a", 16], ["b", 2], ["c", 3]))).toEqual([
 		["a", 32, 64],
 		["b", 16, 32],
 	]);
 });
 
 it("renamed nodes are not a change", () => {
-	expect(changedNodes(chain(["a", 8], ["b", 2]), chain(["x1", 8], ["x2", 2]))).toEqual([]);
+	expect(changesOf(chain(["a", 8], ["b", 2]), chain(["x1", 8], ["x2", 2]))).toEqual([]);
 });
 
 it("the wider classifier of the fixtures differs in two layers", () => {
+	const shapes = { images: [8, 3, 32, 32] };
 	const fixture = (name: string) =>
-		costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/models/${name}.onnx`)), name))({
-			shapes: { images: [8, 3, 32, 32] },
-		});
+		costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/models/${name}.onnx`)), name))({ shapes });
 	const changes = changedNodes(fixture("classifier"), fixture("head-classifier-wider"));
 	expect(changes.map(({ node, base, head }) => [node, base?.multiplyAdds, head?.multiplyAdds])).toEqual([
 		["block1", 9_437_184, 37_748_736],
@@ -224,12 +217,11 @@ it("the wider classifier of the fixtures differs in two layers", () => {
 
 it("an added and a removed layer are named as such", () => {
 	const [short, long] = [chain(["a", 4], ["b", 4]), chain(["a", 4], ["new", 4], ["b", 4])];
-	expect(named(changedNodes(short, long))).toEqual([["new", undefined, 16]]);
-	expect(named(changedNodes(long, short))).toEqual([["new", 16, undefined]]);
+	expect(changesOf(short, long)).toEqual([["new", undefined, 16]]);
+	expect(changesOf(long, short)).toEqual([["new", 16, undefined]]);
 });
 
 it("nodes with the same name are distinguished by their order", () => {
-	expect(
-		named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8]))),
-	).toEqual([["n", 16, 32]]);
+	const [base, head] = [chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8])];
+	expect(changesOf(base, head)).toEqual([["n", 16, 32]]);
 });

@@ -167,12 +167,9 @@ it.each<[what: string, inputs: Inputs, source: ShapeSource, message: RegExp, fix
 		/dims: \{ "n": 1 \}$/,
 	],
 ])("sizes are refused: %s", (_, inputs, source, message, fix) => {
-	const refusal = {
-		code: "config-dims",
-		message: expect.stringMatching(message),
-		fix: expect.stringMatching(fix),
-	};
-	expect(() => resolveShapes(withInputs(inputs), source)).toThrow(expect.objectContaining(refusal));
+	const says = { message: expect.stringMatching(message), fix: expect.stringMatching(fix) };
+	const refusal = expect.objectContaining({ code: "config-dims", ...says });
+	expect(() => resolveShapes(withInputs(inputs), source)).toThrow(refusal);
 });
 
 it.each([
@@ -192,13 +189,9 @@ it("each nameless axis gets a name of its own, and axes that share a name one si
 	const open = openAxes(inputs, labels).map(
 		({ name, isNamed, uses }) => `${name} ${isNamed} ${uses.map(({ input, axis }) => `${input}/${axis}`)}`,
 	);
-	expect(open).toEqual([
-		"b true x/0",
-		"x_2_axis false x/2",
-		"x_3 false x/3",
-		"x_2 true x_2/0",
-		"x_2_1 false x_2/1",
-	]);
+	expect(open.join(", ")).toBe(
+		"b true x/0, x_2_axis false x/2, x_3 false x/3, x_2 true x_2/0, x_2_1 false x_2/1",
+	);
 	expect(labels[2]).toBeNull();
 });
 
@@ -211,11 +204,12 @@ it("a shape from the command line replaces what the configuration says of that i
 
 it("a shape from an option replaces the configured sizes of that input only", () => {
 	const onnx = withInputs({ x: ["n", null], y: ["m", "n"], z: ["k"] });
-	const source = {
-		dims: { n: 4, m: 2, width: 7, k: 5 },
-		inputs: { x: { shape: ["n", "width"], pinned: [1, 9] } },
-	};
-	expect(resolved(onnx, source)).toEqual({ x: [1, 9], y: [2, 1], z: [5] });
+	const inputs = { x: { shape: ["n", "width"], pinned: [1, 9] } };
+	expect(resolved(onnx, { dims: { n: 4, m: 2, width: 7, k: 5 }, inputs })).toEqual({
+		x: [1, 9],
+		y: [2, 1],
+		z: [5],
+	});
 });
 
 it("an input that is not a tensor is refused as such, with the exporter's option against it", () => {

@@ -41,6 +41,8 @@ function searched(onnx: OnnxModel) {
 	return { search, next };
 }
 
+const firstShapes = (onnx: OnnxModel) => searched(onnx).next()[0]?.shapes;
+
 it.each<[inputs: string, shapes: string, more?: Partial<Net>]>([
 	// Pictures, the second with channels last.
 	["x N 3 H W", "x 1 3 320 320"],
@@ -55,7 +57,7 @@ it.each<[inputs: string, shapes: string, more?: Partial<Net>]>([
 	["input _ _, state 2 _ 128, sr:7", "input 1 512, state 2 1 128, sr"],
 	["mel batch_size 3 frames 160", "mel 1 3 128 160"],
 ])("the first choice for %s is %s", (inputs, shapes, more) => {
-	expect(shown(searched(net({ inputs, ...more })).next()[0]?.shapes)).toBe(shapes);
+	expect(shown(firstShapes(net({ inputs, ...more })))).toBe(shapes);
 });
 
 it("a mask over a cache and the new steps is as long as both", () => {
@@ -63,7 +65,7 @@ it("a mask over a cache and the new steps is as long as both", () => {
 		inputs: "new b seq 8, past b past 8, mask b total 8",
 		nodes: "all = Concat<axis=1>(past, new); y = Add(all, mask)",
 	});
-	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
+	expect(firstShapes(onnx)).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
 });
 
 const skip = `
@@ -73,12 +75,8 @@ const skip = `
 `;
 
 it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
-	const onnx = net({
-		inputs: "x 1 3 H 70",
-		nodes: skip,
-		weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
-	});
-	const { search, next } = searched(onnx);
+	const weights = { w: [3, 3, 1, 1], v: [3, 3, 7, 7] };
+	const { search, next } = searched(net({ inputs: "x 1 3 H 70", nodes: skip, weights }));
 	expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
 	expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
 });
@@ -86,9 +84,9 @@ it("what cannot run is left out by the static shapes: a network with patches of 
 it("what cannot run leads to the sizes that its message names", () => {
 	const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
 	const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
-	expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
+	expect(firstShapes(onnx)).toEqual({ x: [1, 2, 37, 37] });
 	const square = net({ inputs: "x N 1 H W", nodes, weights: { w: [40 * 40, 5] } });
-	expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
+	expect(firstShapes(square)).toEqual({ x: [1, 1, 40, 40] });
 });
 
 it.each([

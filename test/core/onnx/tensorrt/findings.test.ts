@@ -16,11 +16,13 @@ import {
 	value,
 } from "../../../support/onnx-writer.ts";
 
-function findings(init: ModelInit, context: Partial<PreflightContext> = {}) {
+type Context = Partial<PreflightContext>;
+
+function findings(init: ModelInit, context: Context = {}) {
 	return preflight(inspectedOf(modelOf(init)), { backend: "tensorrt", tensorrt: "10.6", ...context });
 }
 
-function said(init: ModelInit, context: Partial<PreflightContext> = {}) {
+function said(init: ModelInit, context: Context = {}) {
 	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
 }
 
@@ -128,10 +130,10 @@ it("a condition that only a function's caller can meet is not judged", () => {
 	expect(said({ nodes: "y = acme.Sum(x, x)", opsets: { "": 17, acme: 1 }, modelMore })).toEqual([]);
 });
 
-const severities = (code: string, init: ModelInit, context: Partial<PreflightContext>) =>
+const severities = (code: string, init: ModelInit, context: Context) =>
 	findings(init, context).flatMap((each) => (each.code === code ? [each.severity] : []));
 
-it.each<[string, number, Partial<PreflightContext>, string[]]>([
+it.each<[string, number, Context, string[]]>([
 	["fits", 100, {}, []],
 	["has more elements than TensorRT 10.6 takes", 2048, {}, ["warning"]],
 	["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
@@ -144,7 +146,7 @@ it.each<[string, number, Partial<PreflightContext>, string[]]>([
 
 const size = { min: 1, opt: 2, max: 3 };
 
-it.each<[string, Partial<PreflightContext>, string[]]>([
+it.each<[string, Context, string[]]>([
 	["is left open where there is no configuration", {}, []],
 	["is left open on ONNX Runtime", { backend: "onnxruntime", dims: {} }, []],
 	["is bound", { dims: { batch: size, seq: size } }, []],
@@ -165,7 +167,7 @@ const width = { min: 64, opt: 320, max: 1280 };
 const height = { min: 48, opt: 48, max: 48 };
 const shapes = { x: { shape: ["n", 3, 48, "w"] } };
 
-it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
+it.each<[string, ModelInit, Context, RegExp[]]>([
 	[
 		"of two sizes",
 		nameless,
@@ -215,7 +217,7 @@ it("preflight names from the file stand in every message with their harm taken",
 	for (const each of all) expect(each).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
+it.each<[string, ModelInit, Context, number]>([
 	["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
 	["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
 	["fp4 on Hopper", {}, { precision: "fp4", computeCapability: "9.0" }, 1],
@@ -225,9 +227,7 @@ it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 	["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
 	["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
 ])("a number format that the GPU does not have is an error: %s", (_, init, context, count) => {
-	expect(severities("precision-hardware", init, context)).toEqual(
-		Array.from({ length: count }, () => "error"),
-	);
+	expect(severities("precision-hardware", init, context)).toEqual(new Array(count).fill("error"));
 });
 
 it("a number format that the GPU does not have is reported with both sides and what to do", () => {
@@ -243,7 +243,7 @@ const heavy: ModelInit = {
 	nodes: "y = Add(x, w)",
 };
 
-it.each<[string, Partial<PreflightContext>, string[]]>([
+it.each<[string, Context, string[]]>([
 	["do not fit", { gpuMemoryBytes: 4e9 }, ["error"]],
 	["fit in half precision", { gpuMemoryBytes: 4e9, precision: "fp16" }, []],
 	["do not fit in int8", { gpuMemoryBytes: 1e9, precision: "int8" }, ["error"]],
