@@ -35,7 +35,7 @@ it.each(oracle)("fillInput makes the $fill $dtype values of seed $seed, input $i
 	expect(got).toHaveLength(row.values.length);
 });
 
-it("fillInput draws numbers of mean 0 and deviation 1 for normal, of mean 1/2 for uniform", () => {
+it("fillInput draws normal numbers of mean 0 and deviation 1, uniform ones of mean 1/2", () => {
 	const normal = [...new Float32Array(fillInput(input("float32", "normal", 20_000), 1, 0).buffer)];
 	const mean = normal.reduce((sum, value) => sum + value, 0) / normal.length;
 	const variance = normal.reduce((sum, value) => sum + (value - mean) ** 2, 0) / normal.length;

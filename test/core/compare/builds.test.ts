@@ -27,7 +27,7 @@ it.each([
 	expect(found?.spread.sd).toBeCloseTo(sd, 5);
 });
 
-it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
+it("a recorded rebuild is slower for sure with one build of each side, and inconclusive with three", () => {
 	const [first = [], , third = []] = encoder;
 	const alone = first.slice(0, 14).map((base, run) => ({ base, head: third[run] ?? 0 }));
 	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
@@ -63,7 +63,7 @@ function unchangedPairs(random: Random, builds: number, isKnown: boolean): Pair[
 }
 
 it.each([2, 3, 5])(
-	"%i builds each of base and head keep the false alarms within the error of the job, which one build each does not",
+	"%i builds of each side keep the false alarms within the job's error, which one build does not",
 	(builds) => {
 		const random = seededRandom(5);
 		const isFalse = (pairs: Pair[]) =>

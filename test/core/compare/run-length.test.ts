@@ -30,7 +30,7 @@ function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilM
 const limits = { warmUpMs: 2000, durationMs: 3000, minimalEffect: 0.02, streams: 1 };
 const chosen = (...pilots: Pilot[]) => chooseRunLength(pilots.map(pilotOf), limits);
 
-it.each<[string, Pilot, durationMs: number]>([
+it.each<[string, Pilot, number]>([
 	["a steady net of 1 ms runs 0.5 s after 0.3 s", { medianMs: 1 }, 500],
 	["a net of 20 µs writes at most 20,000 iterations", { medianMs: 0.02 }, 400],
 	["a net of 5 ms runs 300 times, for the sake of P99", { medianMs: 5, noise: 0.0001 }, 1500],

@@ -38,7 +38,7 @@ test.each([
 	expect(judge(around(centre, spread)).verdict).toBe(verdict);
 });
 
-test("the excluded change is the far end of the interval, and the level is that of the job", () => {
+test("the excluded change is the far end of the interval, the level that of the job", () => {
 	const got = judge(around(-0.003, 0.002));
 	expect(got.excluded).toBe(-(got.interval?.[0] ?? 0));
 	expect([got.level, got.pairs, got.minimalEffect]).toEqual([0.99, 8, 0.02]);
@@ -136,7 +136,7 @@ test("whatever the pairs, swapping the sides mirrors the verdict exactly", () =>
 	);
 });
 
-test("whatever the pairs, scaling both sides changes nothing, to the bit if the factor is a power of two", () => {
+test("whatever the pairs, scaling both sides changes nothing, by powers of two not one bit", () => {
 	fc.assert(
 		fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
 			const scaled = (by: number) =>
@@ -164,7 +164,7 @@ test("whatever the pairs, the order of the pairs changes nothing", () => {
 	);
 });
 
-test("whatever the pairs, more noise about the same change turns unchanged into doubt at most", () => {
+test("whatever the pairs, more noise turns unchanged into doubt at most", () => {
 	fc.assert(
 		fc.property(realisticPairs, between(1, 20), (pairs, factor) => {
 			const quiet = judge(pairs);
@@ -178,7 +178,7 @@ test("whatever the pairs, more noise about the same change turns unchanged into 
 	);
 });
 
-test("whatever the pairs, the estimate lies in its interval, and a doubtful verdict always explains why", () => {
+test("whatever the pairs, the estimate lies in its interval, and doubt is explained", () => {
 	fc.assert(
 		fc.property(eitherPairs, (pairs) => {
 			const { verdict, estimate, interval, reason } = judge(pairs);

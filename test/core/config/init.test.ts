@@ -72,7 +72,7 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	);
 });
 
-it("starterWorkflow is short, comments on the pull request, and is pinned by the commit if it is known", () => {
+it("starterWorkflow is short, may comment, and is pinned by the commit if it is known", () => {
 	const text = starterWorkflow({ version: "1.2.3" });
 	expect(text).toContain(
 		"git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v1.2.3^{}'\n      - id: gate\n        uses: trtgate/trtgate@v1.2.3\n",

@@ -27,7 +27,7 @@ it("underRulesOf takes the limits of each engine and workload from the base", ()
 	]);
 });
 
-it("underRulesOf takes from the base when probes run, which of them, and what a golden must notice", () => {
+it("underRulesOf takes from the base which probes run when, and what a golden must notice", () => {
 	const rules = config({ model: "probes: [determinism, padding], golden-notice: { fp32: 0.9 }" });
 	const head = config({ model: "probes: { when: off, mask: m }, golden-notice: { fp32: 0.1 }" });
 	const [model] = underRulesOf(rules, head, same).models;
@@ -37,7 +37,7 @@ it("underRulesOf takes from the base when probes run, which of them, and what a 
 	});
 });
 
-it("underRulesOf takes the sizes of the base's workloads, and keeps those that only the head has", () => {
+it("underRulesOf takes the base's sizes of workloads, and keeps those that only the head has", () => {
 	const of = (workloads: string) => config({ model: `workloads: [${workloads}]` });
 	const rules = of("{ name: big, batch: 32, streams: 2 }, { name: small, batch: 1 }");
 	const head = of("{ name: big, batch: 1 }, { name: mid, batch: 8 }, { name: renamed, batch: 1 }");
@@ -51,7 +51,7 @@ it("underRulesOf takes the sizes of the base's workloads, and keeps those that o
 	]);
 });
 
-it("underRulesOf leaves the recipe to the head: which engine is built from which model", () => {
+it("underRulesOf leaves to the head which engine is built from which model", () => {
 	const engine =
 		"precision: int8, onnx: other.onnx, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json";
 	const head = config({ engine, model: "prepare: python export.py, inputs: { x: { fill: ones } }" });
@@ -110,7 +110,7 @@ it("underRulesOf leaves no rule of the head, and every recipe", () => {
 	);
 });
 
-it("ruleChanges finds no change between a config and itself, and the same changes in both directions", () => {
+it("ruleChanges finds nothing between a config and itself, and the same in both directions", () => {
 	fc.assert(
 		fc.property(configs, configs, (base, head) => {
 			expect(ruleChanges(base, base, same)).toEqual([]);

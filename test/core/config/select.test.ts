@@ -33,7 +33,7 @@ it.each([
 	["org/net", ["org/net/*"]],
 	["org/net/\\*", ["org/net/*"]],
 	["resnet50,resnet50", ["resnet50/fp16", "resnet50/int8"]],
-])("patterns of engines %j means %j", (text, wanted) => {
+])("the pattern %j means %j", (text, wanted) => {
 	const selected = selectModels(models, parsePatterns(text));
 	expect(selected.state === "ok" ? ids(selected.models) : selected).toEqual(wanted);
 });
@@ -43,12 +43,12 @@ it.each([
 	["resnet50/fp61", "resnet50/fp16"],
 	["*/\\*x", undefined],
 	["resnet50/\\*", undefined],
-])("patterns of engines %j is refused and %j is offered", (text, meant) => {
+])("the pattern %j is refused and %j is offered", (text, meant) => {
 	const selected = selectModels(models, parsePatterns(text));
 	expect(selected).toMatchObject({ state: "unknown", problems: [meant === undefined ? {} : { meant }] });
 });
 
-it("patterns of engines keep every engine exactly once whatever its name, by its own pattern", () => {
+it("every engine is kept exactly once by its own pattern, whatever its name", () => {
 	const name = fc
 		.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom("a", "*", ",", "\\", " ", "é", "|", "_") })
 		.filter((text) => text.trim() !== "");
@@ -67,7 +67,7 @@ it("patterns of engines keep every engine exactly once whatever its name, by its
 	);
 });
 
-it("pinned shapes make one workload of a short name, and engines for its sizes of the other dims", () => {
+it("pinned shapes make one workload of a short name, and engines for its other sizes", () => {
 	const { models: list } = loaded(`version: 1
 models:
   a: { onnx: a.onnx, dims: { n: { min: 1, opt: 4, max: 8 } }, ${engines}, workloads: [{ n: 8 }, { n: 1 }] }

@@ -101,7 +101,7 @@ it.each<[string, Changes, string]>([
 	]);
 });
 
-it("an entry is not stale in a job that does not build its engine, nor without a base", () => {
+it("an entry is not stale in a job that does not build its engine or has no base", () => {
 	expect(applyAccepted([], facts({ builds: [] }))).toEqual([]);
 	expect(applyAccepted([], facts({ builds: builds(old, slower).slice(1) }))).toEqual([]);
 });
@@ -184,7 +184,7 @@ function tryMerge(main: Main, { recipes, accept, prunes }: Branch, msOf: (recipe
 	return { next: { recipes: next, accept: entries }, gates: applyAccepted(gates, input(entries)), changes };
 }
 
-it("no allowance survives its merge, in any order of merges: each slowdown needs its own entry, for this engine and this much", () => {
+it("in any order of merges each slowdown needs its own entry, for this engine and this much", () => {
 	const seen = { merges: 0, accepted: 0, refused: 0, leftover: 0 };
 	fc.assert(
 		fc.property(fc.array(branch, { minLength: 2, maxLength: 12 }), latencies, (branches, ms) => {

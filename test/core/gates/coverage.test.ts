@@ -23,13 +23,13 @@ it("the coverage gate names workloads that vanished, and nothing else", () => {
 	expect(covered({ base: engines(), head: engines(two) })).toEqual([]);
 });
 
-it("the coverage gate does not report a renamed engine, but reports what its counterpart lacks", () => {
+it("the coverage gate reports what a renamed engine lacks, not the engine", () => {
 	const head = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
 	const gates = covered({ head, counterparts: new Map([["net/new", "net/plain"]]) });
 	expect(gates.map(({ engine, workload }) => [engine, workload])).toEqual([["plain", "two"]]);
 });
 
-it("the coverage gate names a golden that is no longer checked, and cases that the head's golden lacks", () => {
+it("the coverage gate names goldens that are no longer checked, and cases that the head lacks", () => {
 	const base = engines("{ precision: fp32, golden: golden.json }");
 	expect(covered({ base })).toMatchObject([{ message: expect.stringContaining("outputs against a golden") }]);
 	const dropped = (cases: string[]) =>
@@ -88,11 +88,7 @@ type Row = readonly [base: string, head: string, says: string, both?: "both"];
 const rows: readonly Row[] = [
 	["", "gates: { latency: { fail: 400% } }", "gates.latency.fail: 10 % → 400 %"],
 	["gates: { max-latency: 5ms }", "", "gates.max-latency: 5.000 ms → off"],
-	[
-		"gates: { min-throughput: 900 }",
-		"gates: { min-throughput: 800 }",
-		"gates.min-throughput: 900 / s → 800 / s",
-	],
+	["gates: { min-throughput: 900 }", "gates: { min-throughput: 800 }", "gates.min-throughput: 900 / s → 800 / s"],
 	["gates: { golden: { existing: fail } }", "", "gates.golden.existing: fail → warn"],
 	[
 		"probes: [determinism, padding]",
@@ -121,7 +117,7 @@ const rows: readonly Row[] = [
 ];
 
 it.each(rows)(
-	"looser rules of a head warn, hold only after the merge, and tighter ones are listed: %s to %s",
+	"looser rules warn and hold after the merge, tighter ones are listed: %s to %s",
 	(base, head, says, both) => {
 		const [before = "", after = ""] = [base, head].map((text = "") =>
 			file(text.startsWith("model ") ? { model: text.slice("model ".length) } : { rest: text }),
@@ -153,7 +149,7 @@ it.each([
 	}
 });
 
-it("looser rules are reported once for all places, for what they have in common, at their line", () => {
+it("looser rules are reported once for all places, at their line", () => {
 	const many =
 		"engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
 	const [everywhere] = judge(file({ model: many }), file({ model: many, rest: memoryOff }));
@@ -179,7 +175,7 @@ it("rules are unknown if the base's config cannot be read, which is reported", (
 	});
 });
 
-it("rules that hold already are listed without a word on the merge, if nothing is under review", () => {
+it("rules that hold already are listed without a word on the merge", () => {
 	const [gate] = judge(file(), file({ rest: memoryOff }), "head");
 	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
 });
@@ -198,7 +194,7 @@ it("a new runner or comparator is listed, and one that is removed warns", () => 
 	expect(new Set(judge(more, file()).map(({ status }) => status))).toEqual(new Set(["warn"]));
 });
 
-it("rules of an engine that only one side has are not a change: the head's keeps its own, and coverage reports the base's", () => {
+it("rules of an engine that only one side has are not a change", () => {
 	const loose = "gates: { latency: { fail: 900% } }";
 	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
 	expect(judge(file(), more)).toEqual([]);

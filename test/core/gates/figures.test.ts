@@ -86,7 +86,7 @@ it.each<[Compared, Comparison["verdict"], number | null, string, string | undefi
 	if (gate === "work") expect(statusOf("latency", changes, around)).toBeUndefined();
 });
 
-it("the latency gate leaves a failed comparison to the error that caused it, on the same workload only", () => {
+it("the latency gate leaves a failed comparison to the error on the same workload that caused it", () => {
 	const latency = buildComparison({ verdict: "not-comparable", estimate: null });
 	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
 	const statusWith = (subject: Partial<ErrorRecord>) =>
@@ -147,7 +147,7 @@ it.each(
 	expect(gate?.message).toContain(words[key as keyof typeof words] ?? "");
 });
 
-it("a figure that vanishes is neither another one, nor one that the base lacks too, but all without a head", () => {
+it("a figure has not vanished if it is another or the base lacks it; without a head all have", () => {
 	const without = (peakMemoryBytes: number | null) => buildStats(1, { peakMemoryBytes });
 	expect(vanishedOf(buildStats(1), buildStats(9))).toEqual([]);
 	expect(vanishedOf(without(null), buildStats(1))).toEqual([]);
@@ -216,7 +216,7 @@ it("the limit on the engine's size holds without a base", () => {
 	expect(statusAt(2 ** 20 + 1)).toMatchObject({ "max-engine-size": "fail" });
 });
 
-it("the build gates leave a build that preflight forbade to the preflight gate, which judges the head's findings", () => {
+it("the preflight gate judges the head's findings, and a build that they forbid", () => {
 	const finding: Finding = { code: "c", severity: "error", message: "m", arm: "head" };
 	expect(buildStatuses({ state: "skipped" }, {}, { findings: [finding] })).toEqual({ preflight: "fail" });
 	const statusOn = (changes: Partial<Finding>) =>

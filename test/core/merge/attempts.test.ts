@@ -59,7 +59,7 @@ it("dropSuperseded keeps results of this attempt, and drops those that name none
 	expect(earlier).toEqual([false, true, false]);
 });
 
-it("dropSuperseded assumes that an execution lasts until the end of the second in which it completed", () => {
+it("dropSuperseded lets an execution last until the end of its last second", () => {
 	const own = { ...part(), uploadedMs: 110_900 };
 	expect(reasonIn(2, listed(made), own)).toBeNull();
 	expect(reasonIn(2, listed(made), { ...own, uploadedMs: 112_000 })).toMatch(/GitHub lists no job/);

@@ -55,7 +55,7 @@ it("a merged result says why a part did not start, and uses no machine facts of 
 	expect(parseResult(JSON.stringify(result), "merged").outcome).toBe("error");
 });
 
-it("a merged result keeps every record, names its part, and lists each part with its device and fingerprint", () => {
+it("a merged result names each record's part, and lists the parts with device and fingerprint", () => {
 	const merged = merge(parts);
 	expect(states(merged)).toBe("h200 merged,l4 merged");
 	expect(merged.outcome).toBe("pass");
@@ -144,7 +144,7 @@ const none = part("b", { arms: { base: null, head: { label: "head" } } });
 const ofOne = { headCommits: ["1".repeat(40)] };
 const listed = { expected: [{ name: "a" }] };
 
-it.each<[string, PartInput[], Partial<MergeOptions>, RegExp, names: string]>([
+it.each<[string, PartInput[], Partial<MergeOptions>, RegExp, string]>([
 	["two results of one name", [part("a"), part("a"), part("b")], {}, /2 results have this name/, "a"],
 	["one engine on one device twice", [part("a", same), part("b", same)], {}, /same device as [ab]/, "a,b"],
 	["different commits", [one, two], {}, /different commits.*heads are 1111111, 2222222/, "a,b"],
@@ -214,7 +214,7 @@ const lost = buildGate({ gate: "coverage", engine: "int8", status: "warn", messa
 const looser = buildGate({ gate: "limit-change", status: "warn", message: "gates.p99.fail: 20 % → off." });
 const about = ({ gates }: Result) => gates.filter(({ gate }) => /^(coverage|limit-change)$/.test(gate));
 
-it("findings on the whole change, which several parts and the plan share, appear once and without a part", () => {
+it("findings that several parts and the plan share appear once and without a part", () => {
 	const review = [lost, { ...looser, location: { path: "trtgate.yml", line: 3 } }];
 	const ofPart = { ...looser, message: `${looser.message.slice(0, -1)}, in 2 workloads.` };
 	const both = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
@@ -230,7 +230,7 @@ it("findings of a single part stay beside those of the plan", () => {
 		expect(about(merge([own, part("h200")], { review: [other] }))).toEqual([lost, other]);
 });
 
-it("a merged result is at best what the plan found, and does not pass if a part is missing", () => {
+it("a merged result is at best what the plan found, and no pass without a part", () => {
 	for (const status of ["pass", "warn", "fail"] as const)
 		expect(merge(parts, { review: [{ ...looser, status }] }).outcome).toBe(status);
 	const review = [{ ...looser, status: "pass" as const }];
@@ -254,7 +254,7 @@ function bounded(given: readonly PartInput[]) {
 	return result;
 }
 
-it("a merged result that would be too large to be read again keeps the smallest parts, and names the others", () => {
+it("a merged result that would be too large keeps the smallest parts, and names the others", () => {
 	const note = (text: string) => part(text, { notes: [text.repeat(maxBytes / 3)] });
 	const result = bounded([note("b"), part("a", { notes: ["small"] }), note("d"), note("c")]);
 	expect(states(result)).toBe("a merged,b merged,c merged,d refused");

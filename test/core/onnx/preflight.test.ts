@@ -128,11 +128,7 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["io-dtype error -", "an fp8 output", { outputs: [value("y", [1], 17)] }],
 	["io-dtype error error", "a string input", { inputs: [value("x", [1], 8)] }],
 	["io-dtype error error", "an input without type", { inputs: [text(1, "x")] }],
-	[
-		"weights-size error error",
-		"weights that are too short",
-		{ nodes: "y = Add(x, w)", initializers: [short] },
-	],
+	["weights-size error error", "weights too short", { nodes: "y = Add(x, w)", initializers: [short] }],
 	[
 		"weights-size error error",
 		"weights without payload",
@@ -143,11 +139,7 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["zero-point-unsigned - warning", "an unsigned zero point", quantised(0.1, Uint8Array.of(0), 2)],
 	["scale-not-positive warning error", "a negative scale", quantised(-1, Uint8Array.of(0))],
 	["scale-not-positive warning error", "a scale that is no number", quantised(Number.NaN, Uint8Array.of(0))],
-	[
-		"topk-limit - error",
-		"K beyond TensorRT's limit",
-		{ nodes: "y, i = TopK(x, k)", initializers: [ints("k", 3841)] },
-	],
+	["topk-limit - error", "too large a K", { nodes: "y, i = TopK(x, k)", initializers: [ints("k", 3841)] }],
 	["topk-limit - error", "k = Constant<value_ints=[5000]>(); y, i = TopK(x, k)"],
 	[
 		"tensor-too-big warning error",
@@ -262,7 +254,7 @@ it("reports the first twenty of a kind and how many more there are", () => {
 	expect(found[20]).toEqual({ code: "tensor-undefined", severity: "error", message });
 });
 
-it("reports names from the file only with their harm taken", () => {
+it("names from the file are harmless, and short", () => {
 	const name = `a\u001b[31m\u202e\n${"n".repeat(500)}`;
 	const init = { nodes: [node({ op: "Relu", name, inputs: ["g\u0000"] })] };
 	const [found] = onTensorRt(init);

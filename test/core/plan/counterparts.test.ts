@@ -26,13 +26,13 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec) => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
+it("findCounterparts finds a renamed engine by the same content only", () => {
 	const [base, head] = [[spec("net/old")], [spec("net/new")]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
 	expect(findCounterparts(base, head, never).size).toBe(0);
 });
 
-it("findCounterparts matches a renamed engine with the most similar of several engines of one file", () => {
+it("findCounterparts prefers the most similar of several engines of one file", () => {
 	const base = [
 		spec("old/fast", { precision: "fp16" }),
 		spec("old/small", { precision: "int8" }),

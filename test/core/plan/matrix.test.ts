@@ -62,7 +62,7 @@ it("planMatrix refuses more jobs than GitHub runs", () => {
 	);
 });
 
-it("planMatrix gives every job a distinct name that artifacts may have, and loses no engine, whatever runners are called", () => {
+it("planMatrix gives every job a valid name of its own, and loses no engine, whatever runners are called", () => {
 	const text = fc
 		.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
 		.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));

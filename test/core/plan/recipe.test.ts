@@ -72,7 +72,7 @@ it.each(["plugins: [a.so]", "calibration: net.cache"])(
 	},
 );
 
-it("the recipe of an engine names where its model comes from, and another source of the same bytes makes the same engine", () => {
+it("the recipe names the model's source, but the same bytes from elsewhere make the same engine", () => {
 	const plain = recipeOf(int8);
 	for (const [what, other] of [
 		["onnx", recipeOf(`${int8}, onnx: moved.onnx`)],
@@ -84,7 +84,7 @@ it("the recipe of an engine names where its model comes from, and another source
 	}
 });
 
-it("the recipe stays the same if lines, limits and workloads move, and flags change places", () => {
+it("the recipe stays the same if lines, limits, workloads or flags move", () => {
 	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
 	const flags = 'flags: ["--refit", "--sparsity=enable"]';
 	for (const other of [

@@ -35,7 +35,7 @@ it("a review of any names and messages comes through", () => {
 	);
 });
 
-it("a review that is too long for an output keeps what fails, and cuts long messages", () => {
+it("a review too long for an output keeps what fails, and cuts long messages", () => {
 	const passed: GateResult[] = Array(1999).fill({ ...lost, status: "pass" });
 	const many = [...passed, lost];
 	const kept = parseReview(formatReview([...many, { ...lost, message: "x".repeat(100_000) }]));

@@ -12,7 +12,7 @@ const plain = (of: Result, columns: number, resultPath?: string) =>
 	renderTerminal(of, { color: false, columns, ...(resultPath && { resultPath }) });
 
 it.each(cases)(
-	"renderTerminal of %s is plain text that says its state first, and colour adds only colour",
+	"renderTerminal of %s is plain text, its state first, and colour adds only colour",
 	(_, of) => {
 		const bare = plain(of, 100);
 		expect(bare).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
@@ -39,7 +39,7 @@ it("renderTerminal reports what to do next and where the files are", () => {
 	);
 });
 
-it("renderTerminal says how to explain the result at its path, and never cuts the path of a file", () => {
+it("renderTerminal says how to explain the result at its path, and cuts no file's path", () => {
 	const { base, head } = transformerPair(2);
 	const explanation = diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } });
 	const result = buildResult({ outcome: "fail", workloads: [buildSlowWorkload({ explanation })] });

@@ -29,7 +29,7 @@ const judge = (run: RunConditions, others: RunConditions[]) => judgeValidity(run
 
 const throttled = (reason: string): Change => ({ reasons: ["sw-power-cap", reason] });
 
-it.each<[Change, reason: string | null]>([
+it.each<[Change, string | null]>([
 	[throttled("hw-slowdown"), "the GPU's clocks were limited by a hardware slowdown"],
 	[throttled("hw-power-brake"), "the GPU's clocks were limited by the power brake of the machine"],
 	[{ foreign: ["python3", "ffmpeg"] }, "another process used the GPU: python3 (process 7) and 1 more"],
@@ -51,7 +51,7 @@ it.each([
 	expect(judge(conditions({ clock }), usual(5)).state).toBe(state);
 });
 
-it("judgeValidity treats a property of half of the runs as a result, not as an incident", () => {
+it("judgeValidity takes a property of half of the runs for a result", () => {
 	const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
 	for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
 });
@@ -63,7 +63,7 @@ it("judgeValidity judges nothing that is not known", () => {
 });
 
 it.each(["same-model", "slower-head", "wrong-head"])(
-	"recorded comparisons on one H200 %s: every run has samples, ran at 1980 MHz, and counts",
+	"in the recorded %s every run has samples, ran at 1980 MHz, and counts",
 	(name) => {
 		const { samples, runs } = readComparison(name);
 		expect(runs).toHaveLength(16);
@@ -80,7 +80,7 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 	},
 );
 
-it("another recorded process on the GPU is found by the compute share alone, and no undisturbed run is accused", () => {
+it("another recorded process is found by the compute share alone, and accuses no other run", () => {
 	const all = recorded.map(({ n, medianMs, wallMs }) => ({
 		...unknown,
 		computeShare: (n * medianMs) / wallMs,

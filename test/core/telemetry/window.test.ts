@@ -54,7 +54,7 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({ source: "gpm", smUtilisation: 0.5, ...rest });
 });
 
-it("gpuWindow separates our memory from that of others only if every process reports it", () => {
+it("gpuWindow tells our memory from others' only if every process reports it", () => {
 	const memory = (...processes: GpuProcess[]) => {
 		const trace = { samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] };
 		const { ownMemoryBytes, otherMemoryBytes } = gpuWindow(trace, 0, 1) ?? {};

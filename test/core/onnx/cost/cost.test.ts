@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { changedNodes } from "../../../../src/core/onnx/cost/compare.ts";
 import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
 	attribute,
 	type Bytes,
@@ -16,6 +13,7 @@ import {
 	modelOf,
 	node,
 	nodes,
+	readFixture,
 	tensor,
 	value,
 } from "../../../support/onnx-writer.ts";
@@ -52,7 +50,7 @@ it.each(["com.acme.Fast", "com.microsoft.constructor"])("an operator %s is unkno
 	expect(reasons(cost)).toEqual(["is an operator whose multiply-adds are not known"]);
 });
 
-it("an If counts as its cheaper branch, and is named, unless its condition is known", () => {
+it("an If counts as its cheaper branch, and is named, if its condition is unknown", () => {
 	const branch = (text: string, output: string) =>
 		graph({ nodes: text, inputs: [], outputs: [value(output, null)], name: output });
 	const init = {
@@ -81,7 +79,7 @@ function loopOver(inner: readonly Uint8Array[], size: number | null, output: str
 }
 const product = nodes("t = MatMul(x, w)");
 
-it("a Loop whose count depends on data counts as nothing, and says what one pass costs", () => {
+it("a Loop of unknown count costs nothing, and says what one pass costs", () => {
 	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], nodes: loopOver(product, 4, "y") };
 	const cost = count(init);
 	expect(figures(cost)).toEqual([0, 1]);
@@ -101,7 +99,7 @@ it("a function that calls itself is left as an unknown call", () => {
 	expect(count(init).unknownNodes).toBe(1);
 });
 
-it("weights reach the node that multiplies by them through the nodes that convert them", () => {
+it("weights count at the node that multiplies by them, behind those that convert them", () => {
 	const small = tensor({ name: "w", dtype: 3, dims: [4, 4] });
 	const initializers = [small, tensor({ name: "s", raw: floats(1) })];
 	const cost = count({ initializers, nodes: "d = DequantizeLinear(w, s); y = MatMul(x, d)" });
@@ -136,7 +134,7 @@ function countOf(op: string, domain: string, shapes: string, attributes: readonl
 	return costsOf(onnx)({ shapes: {} });
 }
 
-it.each<[what: string, Parameters<typeof countOf>, multiplyAdds: number, output: readonly number[]]>([
+it.each<[string, Parameters<typeof countOf>, number, readonly number[]]>([
 	["with an axis of heads", ["Attention", "", "2×4×5×8 2×4×7×8 2×4×7×6"], pairProducts, [2, 4, 5, 6]],
 	[
 		"with heads and size in one axis, keys shared",
@@ -206,8 +204,7 @@ it("renamed nodes are not a change", () => {
 
 it("the wider classifier of the fixtures differs in two layers", () => {
 	const shapes = { images: [8, 3, 32, 32] };
-	const fixture = (name: string) =>
-		costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/models/${name}.onnx`)), name))({ shapes });
+	const fixture = (name: string) => costsOf(readFixture(`models/${name}.onnx`))({ shapes });
 	const changes = changedNodes(fixture("classifier"), fixture("head-classifier-wider"));
 	expect(changes.map(({ node, base, head }) => [node, base?.multiplyAdds, head?.multiplyAdds])).toEqual([
 		["block1", 9_437_184, 37_748_736],

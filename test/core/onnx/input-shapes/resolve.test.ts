@@ -29,29 +29,14 @@ const config = (dims?: Dims, shapes?: Shapes): ShapeSource => ({
 
 const resolved = (onnx: OnnxModel, source: ShapeSource) => ({ ...resolveShapes(onnx, source) });
 
-it.each<[what: string, inputs: Inputs, source: ShapeSource, expected: Record<string, number[]>]>([
+it.each<[string, Inputs, ShapeSource, Record<string, number[]>]>([
 	["fixed shapes, scalars too", { x: [1, 3], s: [] }, config(), { x: [1, 3], s: [] }],
-	[
-		"a symbol of two inputs",
-		{ x: ["b", 3], y: ["b", "n"] },
-		config({ b: 8, n: 2 }),
-		{ x: [8, 3], y: [8, 2] },
-	],
+	["a shared symbol", { x: ["b", 3], y: ["b", "n"] }, config({ b: 8, n: 2 }), { x: [8, 3], y: [8, 2] }],
 	["a whole shape for unnamed dimensions", { x: [null, 3] }, config({}, { x: [4, 3] }), { x: [4, 3] }],
 	["a whole shape where the file has none", { x: null }, config({}, { x: [4, 3] }), { x: [4, 3] }],
 	["a new symbol in a shape", { x: [null, 3] }, config({ rows: 16 }, { x: ["rows", 3] }), { x: [16, 3] }],
-	[
-		"a symbol bound by another input's shape",
-		{ x: ["b", 3], y: ["b"] },
-		config({}, { x: [5, 3] }),
-		{ x: [5, 3], y: [5] },
-	],
-	[
-		"two axes of one placeholder",
-		{ x: [null, 3, "?", "?"] },
-		config({}, { x: [1, 3, 48, 192] }),
-		{ x: [1, 3, 48, 192] },
-	],
+	["a symbol of another shape", { x: ["b", 3], y: ["b"] }, config({}, { x: [5, 3] }), { x: [5, 3], y: [5] }],
+	["one placeholder", { x: [null, 3, "?", "?"] }, config({}, { x: [1, 3, 48, 192] }), { x: [1, 3, 48, 192] }],
 	["a name of two sizes", { x: ["b"], y: ["b"] }, config({}, { x: [1], y: [2] }), { x: [1], y: [2] }],
 	["a placeholder of one axis", { x: [1, 3, "?", 320] }, config({ "?": 48 }), { x: [1, 3, 48, 320] }],
 	[
@@ -79,7 +64,7 @@ it("inputs may be named like the properties of every object", () => {
 	expect(Object.entries(shapes)).toEqual([["__proto__", [3]]]);
 });
 
-it.each<[what: string, inputs: Inputs, source: ShapeSource, message: RegExp, fix: RegExp]>([
+it.each<[string, Inputs, ShapeSource, RegExp, RegExp]>([
 	[
 		"a symbol without a size",
 		{ x: ["batch", 3] },
@@ -101,13 +86,7 @@ it.each<[what: string, inputs: Inputs, source: ShapeSource, message: RegExp, fix
 		/Sizes are missing/,
 		/: --shape x:0=1,3,224,224 --shape s=1$/,
 	],
-	[
-		"names that a shell would read",
-		{ x: ["a b", "?"] },
-		options(),
-		/Sizes are missing/,
-		/: --dims 'a b=1,\?=512'$/,
-	],
+	["names to be quoted", { x: ["a b", "?"] }, options(), /Sizes are missing/, /: --dims 'a b=1,\?=512'$/],
 	[
 		"--dims for an axis without a name",
 		{ input: [null, null] },
@@ -195,7 +174,7 @@ it("each nameless axis gets a name of its own, and axes that share a name one si
 	expect(labels[2]).toBeNull();
 });
 
-it("a shape from the command line replaces what the configuration says of that input", () => {
+it("a shape from the command line replaces that of the configuration", () => {
 	const onnx = withInputs({ x: ["b", null], y: ["b", "n"] });
 	const configured = config({ b: 8, rows: 4, n: 2 }, { x: ["b", "rows"] });
 	const source = overConfig(onnx, configured, options({ n: 3 }, { x: [1, 5] }));
@@ -212,7 +191,7 @@ it("a shape from an option replaces the configured sizes of that input only", ()
 	});
 });
 
-it("an input that is not a tensor is refused as such, with the exporter's option against it", () => {
+it("an input that is not a tensor is refused, with the exporter's option against it", () => {
 	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 	const onnx = modelOf({ inputs: [list], nodes: "y = ai.onnx.ml.ZipMap(x)" });
 	const refusal = {

@@ -74,14 +74,14 @@ const skip = `
 	y = Add(x, up)
 `;
 
-it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
+it("static shapes leave out what cannot run: a network with patches of 7 needs multiples of 7", () => {
 	const weights = { w: [3, 3, 1, 1], v: [3, 3, 7, 7] };
 	const { search, next } = searched(net({ inputs: "x 1 3 H 70", nodes: skip, weights }));
 	expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
 	expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
 });
 
-it("what cannot run leads to the sizes that its message names", () => {
+it("a shape that cannot run leads to the sizes that its message names", () => {
 	const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
 	const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
 	expect(firstShapes(onnx)).toEqual({ x: [1, 2, 37, 37] });
@@ -101,7 +101,7 @@ it.each([
 		{ x: [1, 3, 160, 160] },
 	],
 	["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
-])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
+])("after a failed run, the search tries what follows from %s", (_, why, shapes) => {
 	const { search, next } = searched(net({ inputs: "x 1 3 H W" }));
 	const [first] = next();
 	search.failed(first?.sizes ?? new Map(), why);
@@ -109,7 +109,7 @@ it.each([
 	expect(search.attempts).toHaveLength(1);
 });
 
-it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
+it("hostile numbers of axes and hints cost a bounded number of checks", () => {
 	const axes = " _".repeat(16);
 	const { search, next } = searched(net({ inputs: `x${axes}, y${axes}` }));
 	for (let round = 0; round < 100; round++)

@@ -89,7 +89,7 @@ const int32 = tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) })
 
 it.each<[nodes: string, expected: string | null, init?: ModelInit, advice?: string]>([
 	[
-		"int32 bias",
+		"int32",
 		"dequantises int32",
 		{ nodes: "y = DequantizeLinear(b, s)", initializers: [int32] },
 		"Keep biases",
@@ -203,7 +203,7 @@ it.each<[string, NonNullable<PreflightContext["precision"]>, ModelInit, string[]
 	expect(severities("precision-typed", init, { tensorrt: "11.1", precision })).toEqual(expected);
 });
 
-it("preflight names from the file stand in every message with their harm taken", () => {
+it("names from the file are harmless in every message", () => {
 	const bad = "a\u001b[31m\u202e\n";
 	const init: ModelInit = {
 		nodes: [
@@ -226,11 +226,11 @@ it.each<[string, ModelInit, Context, number]>([
 	["a file of FP4 on Hopper", quantise(23), { computeCapability: "9.0" }, 1],
 	["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
 	["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
-])("a number format that the GPU does not have is an error: %s", (_, init, context, count) => {
+])("a number format that the GPU lacks is an error: %s", (_, init, context, count) => {
 	expect(severities("precision-hardware", init, context)).toEqual(new Array(count).fill("error"));
 });
 
-it("a number format that the GPU does not have is reported with both sides and what to do", () => {
+it("a number format that the GPU lacks is reported with what to do", () => {
 	const [finding] = findings({}, { precision: "fp8", computeCapability: "8.6" });
 	expect(finding?.message).toMatch(
 		/configured as fp8, .* 8\.6\) has no FP8: TensorRT builds it from 8\.9 on/,
