@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
-import { loaded, refused } from "./load.ts";
+import { loaded, refused, withModel } from "./load.ts";
 
 const megabyte = 1_000_000;
 
@@ -132,8 +132,6 @@ it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", 
 );
 
 it.each(["__proto__", "constructor", "toString"])("%s in the place of a key is an unknown key", (name) => {
-	const errors = refused(
-		`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
-	);
+	const errors = refused(withModel("", `${name}: 3\ngates: { ${name}: { warn: 2% } }`));
 	expect(errors.map(({ pointer }) => pointer)).toEqual([`/${name}`, `/gates/${name}`]);
 });

@@ -22,9 +22,8 @@ it("underRulesOf takes the limits of each engine and workload from the base", ()
 	const [spec] = engineSpecs(underRulesOf(rules, of("90%"), same));
 	const [own] = engineSpecs(rules);
 	expect(spec?.engine.gates).toEqual(own?.engine.gates);
-	expect(spec?.engine.workloads).toMatchObject([
-		{ name: "w", ofBase: true, gates: own?.engine.workloads[0]?.gates },
-	]);
+	const { gates: ofWorkload } = own!.engine.workloads[0]!;
+	expect(spec?.engine.workloads).toMatchObject([{ name: "w", ofBase: true, gates: ofWorkload }]);
 });
 
 it("underRulesOf takes from the base which probes run when, and what a golden must notice", () => {
@@ -42,13 +41,10 @@ it("underRulesOf takes the base's sizes of workloads, and keeps those that only 
 	const rules = of("{ name: big, batch: 32, streams: 2 }, { name: small, batch: 1 }");
 	const head = of("{ name: big, batch: 1 }, { name: mid, batch: 8 }, { name: renamed, batch: 1 }");
 	const [engine] = underRulesOf(rules, head, same).models[0]!.engines;
-	expect(
-		engine?.workloads.map(({ name, dims, streams, ofBase }) => [name, dims["batch"], streams, ofBase]),
-	).toEqual([
-		["big", 32, 2, true],
-		["small", 1, 1, true],
-		["mid", 8, 1, undefined],
-	]);
+	const texts = engine?.workloads.map(
+		(one) => `${one.name} ${one.dims["batch"]} ${one.streams} ${one.ofBase}`,
+	);
+	expect(texts).toEqual(["big 32 2 true", "small 1 1 true", "mid 8 1 undefined"]);
 });
 
 it("underRulesOf leaves to the head which engine is built from which model", () => {
@@ -64,9 +60,8 @@ it("underRulesOf leaves to the head which engine is built from which model", () 
 
 it("underRulesOf judges a renamed engine by the rules of its counterpart", () => {
 	const rules = config({ engine: "precision: fp32, gates: { latency: { fail: 5% } }" });
-	const head = loaded(
-		"version: 1\nmodels:\n  renamed: { onnx: net.onnx, engines: { new: { precision: fp32 } } }\n",
-	);
+	const engines = "engines: { new: { precision: fp32 } }";
+	const head = loaded(`version: 1\nmodels: { renamed: { onnx: net.onnx, ${engines} } }`);
 	const [spec] = engineSpecs(underRulesOf(rules, head, new Map([["renamed/new", "net/e"]])));
 	expect(spec).toMatchObject({ id: "renamed/new", engine: { gates: { latency: { fail: 0.05 } } } });
 });

@@ -212,8 +212,6 @@ it("in any order of merges each slowdown needs its own entry, for this engine an
 		}),
 		{ numRuns: 1000 },
 	);
-	expect(seen.merges).toBeGreaterThan(1000);
-	expect(seen.accepted).toBeGreaterThan(100);
-	expect(seen.refused).toBeGreaterThan(1000);
-	expect(seen.leftover).toBeGreaterThan(100);
+	expect(Math.min(seen.merges, seen.refused)).toBeGreaterThan(1000);
+	expect(Math.min(seen.accepted, seen.leftover)).toBeGreaterThan(100);
 });

@@ -32,14 +32,11 @@ it("the coverage gate reports what a renamed engine lacks, not the engine", () =
 it("the coverage gate names goldens that are no longer checked, and cases that the head lacks", () => {
 	const base = engines("{ precision: fp32, golden: golden.json }");
 	expect(covered({ base })).toMatchObject([{ message: expect.stringContaining("outputs against a golden") }]);
-	const dropped = (cases: string[]) =>
-		covered({ base, head: base, droppedCases: new Map([["net/plain", cases]]) }).map(
-			({ message }) => message,
-		);
-	expect(dropped(["cat", "dog"])).toEqual([
-		"The base checks 2 golden cases more (cat, dog); the head no longer does.",
-	]);
-	expect(dropped([])).toEqual([]);
+	const dropped = (...cases: string[]) =>
+		covered({ base, head: base, droppedCases: new Map([["net/plain", cases]]) });
+	const message = "The base checks 2 golden cases more (cat, dog); the head no longer does.";
+	expect(dropped("cat", "dog")).toMatchObject([{ message }]);
+	expect(dropped()).toEqual([]);
 });
 
 it.each(["warn", "fail", "off"])(
@@ -88,7 +85,11 @@ type Row = readonly [base: string, head: string, says: string, both?: "both"];
 const rows: readonly Row[] = [
 	["", "gates: { latency: { fail: 400% } }", "gates.latency.fail: 10 % → 400 %"],
 	["gates: { max-latency: 5ms }", "", "gates.max-latency: 5.000 ms → off"],
-	["gates: { min-throughput: 900 }", "gates: { min-throughput: 800 }", "gates.min-throughput: 900 / s → 800 / s"],
+	[
+		"gates: { min-throughput: 900 }",
+		"gates: { min-throughput: 800 }",
+		"gates.min-throughput: 900 / s → 800 / s",
+	],
 	["gates: { golden: { existing: fail } }", "", "gates.golden.existing: fail → warn"],
 	[
 		"probes: [determinism, padding]",
@@ -142,10 +143,8 @@ it.each([
 	for (const own of ["off", "warn", "fail"]) {
 		const gates = (limitChange: string, fail: string) =>
 			file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
-		const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) =>
-			message.includes("latency"),
-		);
-		expect(gate?.status).toBe(status);
+		const found = judge(gates(base, "10%"), gates(own, "400%"));
+		expect(found.find(({ message }) => message.includes("latency"))?.status).toBe(status);
 	}
 });
 
@@ -168,11 +167,8 @@ it("looser rules are reported once for all places, at their line", () => {
 
 it("rules are unknown if the base's config cannot be read, which is reported", () => {
 	const gate = judgeUnreadBase("models is missing", loaded(file()));
-	expect(gate).toMatchObject({
-		status: "warn",
-		model: "trtgate.yml",
-		message: expect.stringContaining("models is missing"),
-	});
+	expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml" });
+	expect(gate.message).toContain("models is missing");
 });
 
 it("rules that hold already are listed without a word on the merge", () => {

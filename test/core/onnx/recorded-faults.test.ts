@@ -32,14 +32,9 @@ it.each<[string, string, string]>([
 		.split(" ")
 		.map((name): [string, string, string] => [name, "nothing", "nothing"]),
 ])("preflight judges %s", async (...[name, onnxruntime, tensorrt]) => {
-	const versions = ["10.6.0", "10.15.1", "11.1"];
-	const answers = await Promise.all(
-		versions.map((version) => judge(name, { backend: "tensorrt", tensorrt: version })),
-	);
-	expect([await judge(name, { backend: "onnxruntime" }), ...answers]).toEqual([
-		onnxruntime,
-		...versions.map(() => tensorrt),
-	]);
+	expect(await judge(name, { backend: "onnxruntime" })).toBe(onnxruntime);
+	for (const version of ["10.6.0", "10.15.1", "11.1"])
+		expect(await judge(name, { backend: "tensorrt", tensorrt: version }), version).toBe(tensorrt);
 });
 
 it.each<[string, PreflightContext["precision"], string, string]>([

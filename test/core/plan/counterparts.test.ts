@@ -14,12 +14,8 @@ const [plain] = engineSpecs(buildConfig());
 function spec(id: string, { precision = "fp32", onnx = "net.onnx" }: Built = {}): EngineSpec {
 	const [model = "", engine = ""] = id.split("/");
 	const { engine: own, ...of } = plain!;
-	return {
-		...of,
-		id,
-		model: { ...of.model, name: model },
-		engine: { ...own, name: engine, precision, onnx },
-	};
+	const named = { model: { ...of.model, name: model }, engine: { ...own, name: engine, precision, onnx } };
+	return { ...of, id, ...named };
 }
 
 const always = () => true;
@@ -33,16 +29,10 @@ it("findCounterparts finds a renamed engine by the same content only", () => {
 });
 
 it("findCounterparts prefers the most similar of several engines of one file", () => {
-	const base = [
-		spec("old/fast", { precision: "fp16" }),
-		spec("old/small", { precision: "int8" }),
-		spec("old/exact", { precision: "fp32" }),
-	];
-	const head = [
-		spec("new/quantised", { precision: "int8" }),
-		spec("new/fast", { precision: "bf16" }),
-		spec("new/reference", { precision: "fp32" }),
-	];
+	const specs = (precisions: Record<string, Precision>) =>
+		Object.entries(precisions).map(([id, precision]) => spec(id, { precision }));
+	const base = specs({ "old/fast": "fp16", "old/small": "int8", "old/exact": "fp32" });
+	const head = specs({ "new/quantised": "int8", "new/fast": "bf16", "new/reference": "fp32" });
 	const found = { "new/quantised": "old/small", "new/fast": "old/fast", "new/reference": "old/exact" };
 	const expected = new Map(Object.entries(found));
 	expect(findCounterparts(base, head, always)).toEqual(expected);

@@ -68,22 +68,19 @@ it("planMatrix gives every job a valid name of its own, and loses no engine, wha
 		.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));
 	const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
 	const config = loaded(`version: 1\n${modelLines}`);
+	const splits = fc.constantFrom("none" as const, "model" as const, "engine" as const);
 	fc.assert(
-		fc.property(
-			names,
-			fc.constantFrom("none" as const, "model" as const, "engine" as const),
-			(list, split) => {
-				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
-				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
-				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
-				for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
-				const engines = jobs.flatMap(({ only }) =>
-					keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines),
-				);
-				expect(engines.length).toBe(3 * list.length);
-				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
-			},
-		),
+		fc.property(names, splits, (list, split) => {
+			const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
+			const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
+			expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
+			for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
+			const engines = jobs.flatMap(({ only }) =>
+				keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines),
+			);
+			expect(engines.length).toBe(3 * list.length);
+			expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
+		}),
 	);
 });
 

@@ -20,19 +20,12 @@ function shapes(text: string): Dim[][] {
 }
 
 /** @param target values of a constant last input. */
-function infer(
-	op: string,
-	inputs: string,
-	{ target, opset = 17 }: { target?: readonly number[] | undefined; opset?: number | undefined },
-) {
+function infer(op: string, inputs: string, target?: number[], opset = 17) {
 	const given = shapes(inputs).map((dims, at) => value(`in${at}`, dims));
-	const names = [...given.map((_, at) => `in${at}`), ...(target === undefined ? [] : ["t"])];
-	return facts({
-		inputs: given,
-		initializers: target === undefined ? [] : [ints("t", ...target)],
-		nodes: `y = ${op}(${names.join(", ")})`,
-		opsets: { "": opset },
-	}).static;
+	const names = [...given.map((_, at) => `in${at}`), ...(target ? ["t"] : [])];
+	const initializers = target ? [ints("t", ...target)] : [];
+	const nodes = `y = ${op}(${names.join(", ")})`;
+	return facts({ inputs: given, initializers, nodes, opsets: { "": opset } }).static;
 }
 
 it.each<[op: string, inputs: string, expected: string | undefined, target?: number[], opset?: number]>([
@@ -74,7 +67,7 @@ it.each<[op: string, inputs: string, expected: string | undefined, target?: numb
 	["Unique", "2 2", undefined],
 	["Relu", "2 2", undefined, undefined, 6],
 ])("shapes are followed through %s of %s", (...[op, inputs, expected, target, opset]) => {
-	const found = infer(op, inputs, { target, opset });
+	const found = infer(op, inputs, target, opset);
 	expect(found.faults).toEqual([]);
 	expect(found.shapes.get("y")).toEqual(expected && shapes(expected)[0]);
 });
@@ -100,7 +93,7 @@ it.each<[op: string, inputs: string, fault: string, target?: number[]]>([
 	["Pad", "2 9", "pads [2, 9] by 2 numbers", [1, 1]],
 	["LSTM", "7 1 4, 1 20 3, 1 20 5", "for inputs of size 3"],
 ])("%s of %s cannot be right: %s", (op, inputs, fault, target) => {
-	const { faults } = infer(op, inputs, { target });
+	const { faults } = infer(op, inputs, target);
 	expect(faults.map(({ what }) => what)).toEqual([expect.stringContaining(fault)]);
 });
 
