@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { ExternalFile, InspectedModel, OnnxModel } from "../../src/core/onnx/model.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
@@ -216,6 +217,10 @@ export function model(init: ModelInit = {}): Bytes {
 
 export function modelOf(init: ModelInit = {}): OnnxModel {
 	return readOnnx(memorySource(model(init)), "m.onnx");
+}
+
+export function readFixture(path: string): OnnxModel {
+	return readOnnx(memorySource(readFileSync(`test/fixtures/${path}`)), path);
 }
 
 export function inspectedOf(onnx: OnnxModel, external: readonly ExternalFile[] = []): InspectedModel {
