@@ -1,4 +1,3 @@
-// Networks with one change each, as TensorRT 10.6 built, profiled and timed them on an H200: explained as an engineer would.
 import { describe, expect, it } from "vitest";
 import { type DevicePair, devicePairs, scoreOfPair } from "../../support/device-engines.ts";
 import { diffOf, h200Engine } from "../../support/recorded-engines.ts";

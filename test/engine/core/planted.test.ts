@@ -1,5 +1,3 @@
-// Changes whose culprit and cost are known: planted into recorded engines (test/support/planted-engines.ts), with scattered times.
-// bench/explain.ts has more of them.
 import { describe, expect, it } from "vitest";
 import { diffEngines } from "../../../src/engine/core/diff.ts";
 import type { LayerTensor } from "../../../src/engine/core/layer.ts";
@@ -83,7 +81,6 @@ describe("two exports of one model", () => {
 	});
 });
 
-/** A chain of convolutions. */
 function chain(count: number, over: (at: number) => object = () => ({})): string {
 	const tensor = (at: number) => ({ Name: `t${at}`, Dimensions: [1, 8, 16, 16], "Format/Datatype": "Half" });
 	const Layers = Array.from({ length: count }, (_, at) => ({

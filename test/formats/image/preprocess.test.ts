@@ -1,4 +1,3 @@
-// Pictures become the tensors that numpy makes of their pixels, and the sizes that --preprocess asks for.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Preprocess } from "../../../generated/golden.ts";

@@ -8,7 +8,6 @@ import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
-/** Raised by hand for a longer hunt. */
 const runs = Number(process.env["FUZZ_RUNS"] ?? 300);
 const seeds = [
 	"models/conditional",
@@ -18,7 +17,6 @@ const seeds = [
 	"onnx/number-types",
 ].map((name) => readFileSync(`test/fixtures/${name}.onnx`));
 
-/** A model, or null for a refusal; anything else that is thrown fails the test. */
 function readOrNull(bytes: Uint8Array): OnnxModel | null {
 	try {
 		return readOnnx(memorySource(bytes), "fuzz.onnx");

@@ -183,7 +183,6 @@ it("reads negative sizes and nameless symbols as unknown dimensions, both spelli
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
 });
 
-/** A source of a size that no memory has: bytes of a weight that must never be read. */
 function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
 	const before = join(integer(1, 8), bytes(8, integer(2, 17)));
 	const rest = graph();
@@ -224,7 +223,6 @@ it("refuses types nested without end", () => {
 
 const find = (file: Uint8Array) => findWeights(memorySource(file), "m.onnx");
 
-/** The floats at a place. */
 function floatsAt(file: Uint8Array, place: { offset: number; bytes: number }): number[] {
 	const copy = file.slice(place.offset, place.offset + place.bytes);
 	return [...new Float32Array(copy.buffer)];

@@ -1,4 +1,4 @@
-// Real messages of ONNX Runtime 1.30, native and WebAssembly, and what they mean.
+// Recorded from ONNX Runtime 1.30.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createWarningCounter, diagnoseOrt, explainRun } from "../../../src/formats/onnxruntime/failures.ts";

@@ -1,4 +1,3 @@
-// Tensor files against numpy and onnx (test/oracles/golden.py), and broken ones.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -17,14 +17,12 @@ const tasks = {
 } as const;
 
 interface Setting {
-	/** Another name of the model's input, and a type of one of its tensors. */
 	input?: string;
 	dtype?: OnnxDType;
 	reversed?: boolean;
 	device?: number;
 }
 
-/** The arguments of a build, or of a run at a batch size. */
 function argvOf(
 	version: string,
 	engine: string,

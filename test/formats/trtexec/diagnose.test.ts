@@ -82,7 +82,6 @@ const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 };
 const tooBig = { model: { largestTensor, inputRanks: new Map() } };
 const plan = "engines/superres-fp32.plan";
 
-/** Facts that the gate adds to these runs: sizes, digests, the model. */
 const outside: Readonly<Record<string, Partial<Evidence>>> = {
 	"10.6/fail-bad-too-big": tooBig,
 	"10.6/fail-engine-flipped": damaged,
@@ -152,7 +151,6 @@ it("diagnose trusts exit code 0 only with the last line PASSED", () => {
 
 const failedBuild = "[E] Engine could not be created from network\n[E] Building engine failed";
 
-/** Lines of other versions and models, each after the code that it must give with exit code 1. */
 const known = `
 onnx-file-missing  Could not open file /models/über net.onnx
 onnx-too-large  [E] [TRT] ModelImporter.cpp:1: exceeds maximum protobuf size of 2GB

@@ -1,4 +1,3 @@
-// Reads the recorded runs under test/fixtures/trtexec.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
@@ -25,7 +24,6 @@ export function recordedText(name: string): string {
 	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";
 }
 
-/** A whole log or transcript. */
 export function parseLog(text: string): LogLine[] {
 	const lines: LogLine[] = [];
 	const reader = createLineReader((line) => lines.push(line));

@@ -1,5 +1,3 @@
-// Stored tensors in every format that states its own layout, against their own libraries (test/oracles/golden-formats.py), and the
-// one long axis of an input that a line of tokens fills.
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";

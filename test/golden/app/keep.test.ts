@@ -20,7 +20,6 @@ function revision(number: number): GoldenManifest {
 
 const tensors = (number: number) => [{ path: `r${number}/only/y.npy`, bytes: Uint8Array.of(number) }];
 
-/** Breaks at the n-th write. */
 function breaking(at: number): Files {
 	const files = fileStore();
 	let writes = 0;

@@ -52,7 +52,6 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	return { top, home, checkout: () => openCheckout(home, processes), processes };
 }
 
-/** Message and fix of the refusal. */
 const refusal = (run: Promise<unknown>): Promise<string> =>
 	run.then(
 		() => expect.fail("not refused"),

@@ -45,7 +45,6 @@ const referenceOf = (processes: Processes) =>
 		threads: 1,
 	});
 
-/** As `golden record net.onnx` finds them, with the first line that it prints. */
 async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
 	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
@@ -60,7 +59,6 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 	return { ...found, worth: describeWorth(found.how, found.cases.length) };
 }
 
-/** The error, as one text of what is wrong and how to fix it. */
 async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
 	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
@@ -71,7 +69,6 @@ async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<strin
 const valuesOf = (one: Tensor | undefined): number[] =>
 	one === undefined ? [] : [...float64Reader(one)(0, elementCount(one.shape))];
 
-/** A sine as a .npy file. */
 const signal = (shape: number[], scale = 1): Uint8Array =>
 	encodeNpy(
 		float32(
@@ -80,7 +77,6 @@ const signal = (shape: number[], scale = 1): Uint8Array =>
 		),
 	);
 
-/** A signal, a state and a sampling rate, which chooses between two weights. */
 const detector = model({
 	nodes: [
 		node({ op: "MatMul", inputs: ["input", "wide"], outputs: ["a"] }),

@@ -1,4 +1,3 @@
-// Detections through the judge: layouts, formats, order, missing and extra boxes, hostile values.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Detections } from "../../../generated/golden.ts";

@@ -1,5 +1,3 @@
-// The metrics against numpy, scipy and mpmath (test/oracles/golden.py).
-
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { assignColumns, type Detection } from "../../../src/golden/core/boxes/match.ts";

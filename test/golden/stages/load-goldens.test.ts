@@ -1,5 +1,4 @@
-// Every golden run that TensorRT 10.6 recorded on an H200, judged by the product's own line: the manifest on disk, trtexec's log and dumps, the default
-// comparators and limits of the precision. The recordings of TensorRT 10.15 and 11.2 hold none: their builders lacked this GPU's kernels.
+// TensorRT 10.15 and 11.2 recorded no golden run: their builders lacked this GPU's kernels.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -27,18 +26,14 @@ import { type AtEnd, temporaryFolder } from "../../support/project.ts";
 import { recordedRuns, replayGoldenRuns, writeRecordedGolden } from "../../support/recorded-goldens.ts";
 
 interface Recorded {
-	/** Prefix of its runs' names. */
 	runs: string;
 	model: string;
 	precision: Precision;
-	/** Model of the golden, if it differs from the head's. */
 	goldenModel?: string;
 	outputs?: Readonly<Record<string, GoldenOutput>>;
-	/** Message and checks of each case, as `golden check` writes them. */
 	says: readonly (readonly string[])[];
 }
 
-/** As `golden record` proposes for an integer for each pixel, without a limit of its own. */
 const mask: Record<string, GoldenOutput> = {
 	mask: { semantic: "mask", comparators: [{ kind: "pixel-disagreement" }] },
 };
@@ -49,7 +44,6 @@ const partLabels =
 const otherWords =
 	"The golden was recorded from a different model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
 
-/** A check of relative-l2; the limit tells the mark. */
 const l2 = (output: string, got: string, limit: string): string =>
 	`${Number(got) <= Number(limit) ? "✓" : "✗"} ${output}: relative-l2 ${got} (≤ ${limit})`;
 const nan =
@@ -58,13 +52,11 @@ const logits = (got: string, limit = "1e-3"): string => l2("logits_out", got, li
 const pixels = (got: string): string => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
 const movedPixel = "✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance";
 
-/** Runs of a model, each with one check. @param name of the runs; the model's and the precision if not given. */
 function runs(model: string, precision: Precision, checks: readonly string[], name?: string): Recorded {
 	const prefix = `${in10}${name ?? `${model}-${precision}-`}`;
 	return { runs: prefix, model, precision, says: checks.map((check) => [check]) };
 }
 
-/** Two runs of the segmenter. */
 function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]): Recorded {
 	const limit = precision === "fp32" ? "1e-3" : "5e-3";
 	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
@@ -182,7 +174,6 @@ function load({ spec, model, folder }: Bed) {
 	return loadGoldens({ models, changed: new Set(), headFolder: folder, limitsOfBase: false }, ports);
 }
 
-/** Golden cases run in trtexec: there is no Python in the recordings. */
 async function judge({ recorded, folder, manifest, model, spec }: Bed): Promise<GoldenVerdict[]> {
 	const version = parseVersionText("10.6.0");
 	if (version === null) throw new Error("no version");

@@ -42,7 +42,6 @@ async function probeAll({ answer, probes = "on", arms = ["base", "head"], isSche
 	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
 
-/** An engine that adds the first row of the batch to every other. */
 function leaking(job: InferJob): InferResult {
 	const cases = job.cases.map(({ id, inputs }): InferredCase => {
 		const x = inputs["x"]!;

@@ -14,14 +14,12 @@ import {
 
 type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
 
-/** Another person commits to a branch. */
 function commitTo({ repository }: ProposalPlace, name: string, given: Given): string {
 	const made = repository.commit(given);
 	repository.branches.set(name, made);
 	return made;
 }
 
-/** Proposes from main's second commit; then another actor intervenes. */
 async function proposedBefore(
 	act: (place: ProposalPlace, ours: string) => unknown,
 ): Promise<ProposalPlace & { ours: string }> {
@@ -31,7 +29,6 @@ async function proposedBefore(
 	return { ...place, ours };
 }
 
-/** The pull request is merged into main, whose third commit was never there; by what GitHub's button says. */
 function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): void {
 	const parents = how === "squash" ? [place.main[1]] : [place.main[1], ours];
 	commitTo(place, "main", { parents, treeOf: ours });
@@ -42,7 +39,6 @@ const headOf = ({ repository }: ProposalPlace, name = branch): string => reposit
 
 type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
 
-/** A repository where another actor intervenes just before a call. */
 function interrupted(repository: Repository, name: keyof Repository, act: () => unknown): Repository {
 	const call = (repository as unknown as Calls)[name];
 	const busy = async (...given: unknown[]): Promise<unknown> => {

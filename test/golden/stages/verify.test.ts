@@ -26,7 +26,6 @@ interface Asked {
 	progress?: Progress;
 	reader?: ReturnType<typeof countingReader>;
 	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
-	/** In place of the usual one. */
 	head?: BuiltEngine;
 	ofBase?: GoldenManifest | undefined;
 }
@@ -46,7 +45,6 @@ async function verifyAll({ cases, batch = 2, answer = echo, progress = silent, .
 	return { verdicts: await collect(running), jobs };
 }
 
-/** Echoes, and counts the tensors that are alive at each run. */
 function watched() {
 	const reader = countingReader();
 	const alive: number[] = [];

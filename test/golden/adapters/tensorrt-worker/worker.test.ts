@@ -1,4 +1,3 @@
-// The golden worker and its client, with a stand-in for TensorRT and CUDA behind them.
 import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -24,10 +23,8 @@ import {
 
 const suite = missing === null ? describe : describe.skip;
 
-/** Shapes [rows, 2] from the least to the largest. */
 const profile = (...rows: number[]) => rows.map((count) => [count, 2]);
 
-/** An engine that makes y of x. */
 function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}): FakePlan {
 	return {
 		inputs: [{ name: "x", dtype, shape }],
@@ -67,7 +64,6 @@ function infer(
 	return fakeWorker(payloadBytes).infer({ ...jobOf(folder, cases), enginePath, ...job });
 }
 
-/** The outputs of each case, or why it failed. */
 async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Extra) {
 	const result = await infer(engine, cases, extra);
 	if (result.state === "failed") throw new Error(`${result.failure.code}: ${result.failure.message}`);

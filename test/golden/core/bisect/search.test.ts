@@ -1,4 +1,3 @@
-// The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
 import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
 import {
@@ -46,7 +45,6 @@ function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
 	};
 }
 
-/** Nodes that read one or two of the tensors before them, mostly near ones. */
 function randomModel(count: number, random: () => number): OnnxModel {
 	const before = (at: number) => (at === 0 ? "x" : `t${Math.max(0, at - 1 - Math.floor(random() ** 3 * 8))}`);
 	return modelOf(
@@ -56,7 +54,6 @@ function randomModel(count: number, random: () => number): OnnxModel {
 	);
 }
 
-/** Blocks of three with a connection around them, as in a residual network. */
 function residual(blocks: number): OnnxModel {
 	const nodes: OnnxNode[] = [];
 	for (let at = 0; at < blocks * 3; at += 3) {

@@ -1,4 +1,3 @@
-// Limits that follow from an engine's own error, and the engines that set none.
 import { expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/golden/core/calibrate/apply.ts";

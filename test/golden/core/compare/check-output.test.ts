@@ -1,4 +1,3 @@
-// Comparators of a part of an output, commands, batches, and the maps of errors that failed checks carry.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenCase, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
@@ -309,7 +308,6 @@ it("cutBatches fills each batch before it begins the next", () => {
 
 const bytes = (cells: string): number[] => [...atob(cells)].map((letter) => letter.charCodeAt(0));
 
-/** Zeros but for the errors, by flat index. */
 function withErrors(shape: readonly number[], errors: Readonly<Record<number, number>> = {}): Tensor {
 	return float32(
 		Array.from({ length: elementCount(shape) }, (_, at) => errors[at] ?? 0),

@@ -1,4 +1,3 @@
-// The verdict on a golden case: what passes, what fails, the messages, and recorded answers of TensorRT 10.6 on an H200.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";

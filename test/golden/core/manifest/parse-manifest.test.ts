@@ -1,4 +1,3 @@
-// Golden manifests: the examples beside the schema, and hostile ones.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
@@ -8,7 +7,6 @@ import { manifestOf, zeros } from "../../../support/golden-tensors.ts";
 const examples = new URL("../../../../golden-schema/examples/golden/", import.meta.url);
 const example = (name: string): string => readFileSync(new URL(name, examples), "utf8");
 
-/** Text in the error of each invalid example. */
 const complaints: Record<string, readonly string[]> = {
 	"unknown-key": ["/outputz", 'Write "outputs"'],
 	"unknown-comparator": ["/outputs/y/comparators/0/kind", 'Write "relative-l2"'],

@@ -1,4 +1,3 @@
-// Changed goldens: what is weaker is listed, what moved is measured, what is unchanged is silent.
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../../src/core/onnx/model.ts";

@@ -1,4 +1,3 @@
-// Properties of the metrics for all values.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type {
@@ -267,7 +266,6 @@ it("accuracy is NaN if labels do not fit, and shows a row that only the golden g
 const [rows, classes] = [40, 24];
 const tableShape = [1, 1, rows, classes];
 
-/** Whether the number stays the same with both sides swapped, and what it is for equal sides. */
 const laws: Readonly<
 	Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>
 > = {
@@ -290,7 +288,6 @@ const kinds = Object.keys(laws) as MetricKind[];
 
 const seeds = fc.integer({ min: 1, max: 2 ** 30 });
 
-/** About standard normal. */
 function noise(seed: number, count: number): number[] {
 	let state = seed;
 	const next = (): number => {
@@ -444,7 +441,7 @@ function foundIn(checks: readonly GoldenCheck[], kind: MetricKind): number {
 	return toNumber(checks.find(({ metric }) => metric === kind)?.got ?? "missing");
 }
 
-/** Shares and similarities by what binary64 adds to them; all else by its own size, down to what no limit speaks of. */
+/** Relative, with an absolute floor for values near zero. */
 function expectExact(value: number, wanted: number, what: string): void {
 	if (Math.abs(wanted) > 1e300) expect(value * Math.sign(wanted), what).toBeGreaterThan(1e300);
 	else if (Number.isNaN(wanted)) expect(value, what).toBeNaN();

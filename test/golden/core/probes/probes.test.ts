@@ -1,4 +1,3 @@
-// Which probes apply, what they send, and the verdicts on engines that are plain functions of their inputs.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
@@ -41,7 +40,6 @@ const rule = { precision: "fp32", cap: 1e-3 } as const;
 const ask = (of: ProbeSubject | string, only: readonly ProbeName[] = [], donors: Tensors[] = []) =>
 	planProbes(of, { only, donors });
 
-/** Result of a function of one row for a batch. */
 type RowFunction = (
 	row: readonly number[],
 	at: { place: number; batch: readonly (readonly number[])[]; call: number },
@@ -297,7 +295,6 @@ describe("judgeProbes", () => {
 		expect(refused[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
-	/** The same outputs for every case. */
 	const answersOf = (outputsOf: (y: Tensor) => Tensors): ProbeAnswers =>
 		new Map(
 			[...answer(plan, (row) => [...row])].map(([id, one]): [string, ProbeAnswer] => [

@@ -1,5 +1,3 @@
-// The noise floor is the widest spread of all runs, and what lies below it does not count.
-
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";

@@ -1,4 +1,3 @@
-// What outputs are taken for, the limits that follow from how far correct ones deviate, and their proposals, which are valid.
 import { expect, it } from "vitest";
 import type { ComparatorSpec, DType, Precision } from "../../../../generated/golden.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
@@ -27,13 +26,11 @@ const network = { isQuantised: false, normalisesInstances: false };
 const floats = (shape: number[], valueAt: (index: number) => number) =>
 	encodeTensor("float32", shape, valueAt);
 
-/** Rows of two numbers and zeros. */
 const unitRows = floats([5, 16], (at) => (at % 16 === 0 ? 0.6 : at % 16 === 7 ? 0.8 : 0));
 const probabilities = floats([3, 7], (at) => (1 + (at % 7)) / 28);
 
 const labels = ["pixel-disagreement", "miou"];
 const mask = ["relative-l2", "pixel-disagreement", "miou"];
-/** Lines of text in a map of probabilities, with soft edges. */
 const textAt = (at: number) => [0.99, 0.99, 0.4, ...new Array(5).fill(1e-6)][Math.floor(at / 64) % 8];
 
 it.each<[string, Tensor, string, string[]]>([
@@ -161,7 +158,6 @@ it("proposeDetections adds mAP over the whole set if there are images enough", (
 	expect(kinds(4)).toContainEqual(["map", "set"]);
 });
 
-/** Each column is normal with its scale, or between 0 and its scale. */
 function columns(scales: readonly number[], rows: number, areScores = false): Tensor {
 	const random = splitMix64(7, scales);
 	const value = (): number => (areScores ? Math.abs(Math.sin(random.normal())) : random.normal());
@@ -297,7 +293,6 @@ it("peakToRms compares the largest value with the quietest case, and leaves out 
 	expect(peakToRms([])).toBe(1);
 });
 
-/** Each value off by a share; the signs differ. */
 function shaken(tensor: Tensor, share: number): Tensor {
 	const values = [...new Float32Array(tensor.data.slice().buffer)];
 	const sign = (index: number): number => Math.sign(Math.sin(7 * index + 1));

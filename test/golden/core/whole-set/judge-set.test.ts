@@ -1,5 +1,3 @@
-// Numbers over all cases of a golden: against numpy, scipy, scikit-learn and pycocotools, and what is refused.
-
 import { expect, it } from "vitest";
 import type { ComparatorSpec, Detections, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import { parseManifest } from "../../../../src/golden/core/manifest/parse-manifest.ts";

@@ -1,6 +1,3 @@
-// Frames of the golden worker, however they are cut and whatever a stranger sends, and the messages in them. The fixtures come from
-// TensorRT 10.6 on an NVIDIA H200.
-
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";

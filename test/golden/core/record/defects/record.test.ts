@@ -1,4 +1,3 @@
-// Defects do what they claim, and the trial counts what moves an output and what is noticed.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../../generated/golden.ts";
@@ -238,7 +237,7 @@ function place(name: string, dims: number[]): WeightLocation {
 	return { name, dtype: "float32", dims, file: null, offset: 0, bytes: 4 };
 }
 
-/** One picture, two channels of two by three pixels: the channels are the shortest axis. */
+/** Its two channels are the shortest axis. */
 const picture = float32([1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60], [1, 2, 3, 2]);
 
 it.each<[OutputDefectKind, number[]]>([

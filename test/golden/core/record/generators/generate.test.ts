@@ -1,4 +1,3 @@
-// Generated inputs match their generator, and the same for the same seed.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DType } from "../../../../../generated/golden.ts";
