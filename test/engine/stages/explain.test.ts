@@ -17,7 +17,7 @@ interface Situation extends Partial<Pick<ExplainInput, "workloads">>, Partial<Ex
 async function look(situation: Situation) {
 	const { verdicts = {}, isUntimed, nsys = "on-regression", ncu = "never", profiled, traced } = situation;
 	const {
-		stopAfter = Number.POSITIVE_INFINITY,
+		stopAfter = Infinity,
 		workloads = [fakeWorkload("one", { base: "a" }), fakeWorkload("two", { base: "a" })],
 	} = situation;
 	const [layers, kernels]: [string[], string[]] = [[], []];

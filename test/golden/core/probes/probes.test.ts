@@ -72,8 +72,6 @@ const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", 
 const allOf = (state: string) => Object.fromEntries(rowProbes.map((name) => [name, state]));
 const matching = (words: RegExp) => expect.stringMatching(words);
 
-const { NaN: nothing, POSITIVE_INFINITY: infinite } = Number;
-
 describe("findBatch", () => {
 	const profile = { batch: range(1, 4, 6), n: range(1, 2, 3), rows: range(1, 2, 3), seq: range(8, 16, 32) };
 	const x = (...axes: ProbeInput["axes"]) => input("x", axes);
@@ -263,7 +261,7 @@ describe("judgeProbes", () => {
 			(row, { call }) => row.map((value) => value + call),
 			{ ...allOf("skipped"), determinism: "differs" },
 		],
-		["no number", () => [nothing, nothing, nothing], { ...allOf("skipped"), determinism: "differs" }],
+		["no number", () => [NaN, NaN, NaN], { ...allOf("skipped"), determinism: "differs" }],
 		[
 			"rounding of another order",
 			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
@@ -330,7 +328,7 @@ describe("settleProbes", () => {
 		["new if the base passes", judged("differs", 0.1), judged("agrees", 0), "differs"],
 		["known if the base differs as much", judged("differs", 0.1), judged("differs", 0.06), "known"],
 		["new if it grew", judged("differs", 0.1), judged("differs", 0.01), "differs"],
-		["known if neither gives a number", judged("differs", nothing), judged("differs", infinite), "known"],
+		["known if neither gives a number", judged("differs", NaN), judged("differs", Infinity), "known"],
 		["known if neither answers", judged("differs", null), judged("differs", null), "known"],
 		["new if the base could not be asked", judged("differs", 0.1), judged("skipped", null), "differs"],
 		["an agreement, whatever the base does", judged("agrees", 0), judged("differs", 1), "agrees"],
@@ -387,11 +385,11 @@ it.each([
 	],
 	["zeros against something", rowsOf([0, 0]), rowsOf([1, 0]), 1],
 	["opposites, the furthest that finite rows can be", rowsOf([1, 2]), rowsOf([-1, -2]), 2],
-	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, nothing]), infinite],
-	["the same infinity on both", rowsOf([1, infinite]), rowsOf([1, infinite]), 0],
-	["nothing finite at all", rowsOf([nothing]), rowsOf([nothing]), nothing],
-	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), infinite],
-	["another type", rowsOf([1]), int64([1n], [1, 1]), infinite],
+	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, NaN]), Infinity],
+	["the same infinity on both", rowsOf([1, Infinity]), rowsOf([1, Infinity]), 0],
+	["nothing finite at all", rowsOf([NaN]), rowsOf([NaN]), NaN],
+	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), Infinity],
+	["another type", rowsOf([1]), int64([1n], [1, 1]), Infinity],
 	[
 		"rows whose squares leave binary64",
 		float64([1e200, 2e200, 3e200, 4e200], [2, 2]),

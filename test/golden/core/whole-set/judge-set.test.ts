@@ -159,7 +159,7 @@ it("the verdict on the whole set is an error if a case gave nothing that can be 
 	const verdict = judge(three.with(1, { ...three[1]!, got: {} }), miou);
 	expect(verdict).toMatchObject({ state: "error", scope: "set", cases: 3, checks: [] });
 	expect(verdict?.message).toContain('1 of 3 cases cannot be compared (the first is "case-1")');
-	const nan = [{ expected: { y: float32([1, 2]) }, got: { y: float32([1, Number.NaN]) } }];
+	const nan = [{ expected: { y: float32([1, 2]) }, got: { y: float32([1, NaN]) } }];
 	expect(judge(nan, { comparators: [{ kind: "top-k", scope: "set" }] })?.state).toBe("error");
 });
 

@@ -73,7 +73,7 @@ it.each([
 });
 
 it("watchDefect judges a defect of one output by that output alone", () => {
-	const z = float32([Number.NaN]);
+	const z = float32([NaN]);
 	const watch = watchDefect(trialOf([{ ...cases[0]!, z }], { ...limits(1e-1, 1e-1), z: {} }));
 	watch.see(0, { y: float32([1.01, 2.02, 3.03]), z });
 	expect(watch.verdict().states).toMatchObject({ fp32: "missed" });
@@ -204,7 +204,7 @@ it.each<[WeightDType, WeightDefectKind, number, number]>([
 	const zero = encodeTensor(dtype, [500], () => centre);
 	const got = damage(weights, defect(kind));
 	const whole = centre === 0 ? 1 : (distance(weights, zero)?.relativeL2 ?? 1);
-	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / whole;
+	const size = (distance(weights, got)?.relativeL2 ?? NaN) / whole;
 	expect(Math.abs(size / share - 1)).toBeLessThan(slack);
 });
 
