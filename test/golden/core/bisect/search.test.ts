@@ -22,7 +22,7 @@ function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
 	const value = (name: string) => ({ name, kind: "tensor" as const, dtype: "float" as const, dims: [1] });
 	const last = nodes.at(-1)?.outputs[0] ?? "";
 	return {
-		...emptyModel,
+		...{ ...emptyModel, opsets: { "": 17 } },
 		graph: { ...emptyModel.graph, inputs: [value("x")], outputs: [value(last)], nodes },
 	};
 }

@@ -13,15 +13,12 @@ import {
 } from "../../../../src/golden/core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
 import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
-import { sliceTensor, type Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { sliceTensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
-import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
+import { float32, float64, int64, type Tensor } from "../../../support/golden-tensors.ts";
 
 const input = (name: string, axes: ProbeInput["axes"], more: Partial<ProbeInput> = {}): ProbeInput => ({
-	name,
-	dtype: "float32",
-	axes,
-	generator: [{ kind: "normal" }],
+	...{ name, dtype: "float32", axes, generator: [{ kind: "normal" }] },
 	...more,
 });
 
@@ -54,13 +51,8 @@ function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 			const batch = Array.from({ length: x.shape[0]! }, (_, row) =>
 				values.slice(row * width, (row + 1) * width),
 			);
-			const outputs = {
-				y: float32(
-					batch.flatMap((row, place) => each(row, { place, batch, call })),
-					x.shape,
-				),
-			};
-			return [id, { state: "done", outputs }];
+			const answers = batch.flatMap((row, place) => each(row, { place, batch, call }));
+			return [id, { state: "done", outputs: { y: float32(answers, x.shape) } }];
 		}),
 	);
 }
@@ -157,11 +149,8 @@ describe("planProbes", () => {
 
 	it("skips neighbours that cannot be others", () => {
 		const ones = input("x", ["batch", 3], { generator: [{ kind: "ones" }] });
-		const why = matching(/All rows of its inputs are equal/);
-		expect(ask(subject({ inputs: [ones] }), ["neighbours"]).probes[0]).toMatchObject({
-			state: "skipped",
-			why,
-		});
+		const skipped = { state: "skipped", why: matching(/All rows of its inputs are equal/) };
+		expect(ask(subject({ inputs: [ones] }), ["neighbours"]).probes[0]).toMatchObject(skipped);
 	});
 
 	it("makes batches smaller than memory, and says so if even one is too large", () => {
@@ -302,13 +291,9 @@ describe("judgeProbes", () => {
 		);
 
 	it("compares no rows of an output that has none, and never calls that agreement", () => {
-		const judged = judgeProbes(
-			plan,
-			answersOf(() => ({ y: float32([1], []) })),
-			rule,
-		);
+		const answers = answersOf(() => ({ y: float32([1], []) }));
 		const expected = { determinism: "agrees", neighbours: "skipped", "batch-size": "skipped" };
-		expect(states(judged)).toMatchObject(expected);
+		expect(states(judgeProbes(plan, answers, rule))).toMatchObject(expected);
 	});
 
 	it("takes any name of an output", () => {
@@ -368,17 +353,13 @@ it("pick and join refuses places that are not there, and elements that share byt
 	expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
 });
 
+const longer = 0.5 / Math.hypot(3, 4.5);
 const rowsOf = (...values: number[][]) => float32(values.flat(), [values.length, values[0]!.length]);
 
 it.each([
+	["the worst row, against the longer of the two", rowsOf([3, 4], [3, 4]), rowsOf([3, 4], [3, 4.5]), longer],
 	[
-		"the worst row, against the longer of the two",
-		rowsOf([3, 4], [3, 4]),
-		rowsOf([3, 4], [3, 4.5]),
-		0.5 / Math.hypot(3, 4.5),
-	],
-	[
-		"a row that is nearly zero, against the usual row",
+		"a nearly zero row, against the usual row",
 		rowsOf([1], [1e-6]),
 		rowsOf([1], [2e-6]),
 		1e-6 / Math.sqrt(0.5),
@@ -394,7 +375,7 @@ it.each([
 		"rows whose squares leave binary64",
 		float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
 		float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
-		0.5 / Math.hypot(3, 4.5),
+		longer,
 	],
 	["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
 	["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
@@ -413,11 +394,12 @@ it("distanceBetween does not depend on which answer came first, nor on scale", (
 			const [a, b] = [float32(left, [3, 2]), float32(right, [3, 2])];
 			const there = distanceBetween(a, b, 0);
 			expect(distanceBetween(b, a, 0)).toBeCloseTo(there, 9);
-			const [a8, b8] = [left, right].map((list) => {
-				const data = list.map((value) => value * 8);
-				return float32(data, [3, 2]);
-			});
-			expect(distanceBetween(a8!, b8!, 0)).toBeCloseTo(there, 6);
+			const times8 = (list: number[]) =>
+				float32(
+					list.map((value) => value * 8),
+					[3, 2],
+				);
+			expect(distanceBetween(times8(left), times8(right), 0)).toBeCloseTo(there, 6);
 			expect(there).toBeLessThanOrEqual(2 + 1e-9);
 		}),
 	);

@@ -1,11 +1,17 @@
 import { expect, it } from "vitest";
 import type { ComparatorSpec, Detections, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import { parseManifest } from "../../../../src/golden/core/manifest/parse-manifest.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { judgeSet, watchSet } from "../../../../src/golden/core/whole-set/judge-set.ts";
 import oracle from "../../../oracles/golden-set.json" with { type: "json" };
 import tasks from "../../../oracles/golden-tasks.json" with { type: "json" };
-import { caseInput, float32, float64, fromBase64, manifestOfCases } from "../../../support/golden-tensors.ts";
+import {
+	caseInput,
+	float32,
+	float64,
+	fromBase64,
+	manifestOfCases,
+	type Outputs,
+} from "../../../support/golden-tensors.ts";
 
 interface OracleCase {
 	shape: number[];
@@ -16,9 +22,9 @@ interface OracleCase {
 }
 
 interface Case {
-	expected: Record<string, Tensor>;
-	got: Record<string, Tensor>;
-	base?: Record<string, Tensor>;
+	expected: Outputs;
+	got: Outputs;
+	base?: Outputs;
 	labels?: number[];
 }
 
@@ -64,7 +70,7 @@ function checkOf(cases: readonly Case[], comparator: ComparatorSpec) {
 	return judge(cases, { comparators: [{ scope: "set", ...comparator }] })?.checks[0];
 }
 
-const { rows, maps, embeddings } = oracle;
+const { rows, maps, embeddings: vectors } = oracle;
 const miou: Asked = { comparators: [{ kind: "miou", scope: "set" }] };
 
 it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
@@ -79,15 +85,15 @@ it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
 	["pixels that differ", maps.cases, { kind: "pixel-disagreement" }, maps["pixel-disagreement"]],
 	[
 		"numpy's argsort of neighbours",
-		embeddings.cases,
-		{ kind: "recall-at-k", k: embeddings.k },
-		embeddings["recall-at-k"],
+		vectors.cases,
+		{ kind: "recall-at-k", k: vectors.k },
+		vectors["recall-at-k"],
 	],
-	["scipy's spearmanr", embeddings.cases, { kind: "rank-agreement" }, embeddings["rank-agreement"]],
+	["scipy's spearmanr", vectors.cases, { kind: "rank-agreement" }, vectors["rank-agreement"]],
 ])("one number over all cases is %s", (_, cases, comparator, value) => {
 	const isLabelled = comparator.kind === "accuracy";
 	const used = casesOf(cases).map(({ labels, ...rest }) =>
-		isLabelled && labels ? { ...rest, labels } : rest,
+		isLabelled ? { ...rest, labels: labels! } : rest,
 	);
 	expect(Math.abs(Number(checkOf(used, comparator)?.got) - value)).toBeLessThan(1e-12);
 });
@@ -95,9 +101,7 @@ it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
 it.each(tasks.coco.map((one, index) => ({ ...one, index })))(
 	"one number over all cases is pycocotools' mAP over images of several cases, #$index",
 	({ images, map }) => {
-		const packed = (boxes: readonly (readonly number[])[]) => ({
-			boxes: float64(boxes.flat(), [1, boxes.length, 6]),
-		});
+		const packed = (boxes: number[][]) => ({ boxes: float64(boxes.flat(), [1, boxes.length, 6]) });
 		const cases = images.map(({ expected, got }) => ({ expected: packed(expected), got: packed(got) }));
 		const detections: Detections = {
 			...{ name: "found", boxes: "boxes", format: "xyxy", scoreThreshold: 0 },
@@ -183,14 +187,12 @@ it("the verdict on the whole set keeps an even sample of too many vectors, and r
 
 const boxes = float32([1, 2, 3, 4, 5, 6], [1, 1, 6]);
 const unjudged = [{ expected: { y: float32([1, 2], [1, 2]), boxes }, got: {} }];
+const worstOnes = ["max-abs", "cosine", "psnr", "ssim"] as const;
 
-it.each(["max-abs", "cosine", "psnr", "ssim"] as const)(
-	"a manifest may not ask for %s over the set, if the worst case decides",
-	(kind) => {
-		const comparators: ComparatorSpec[] = [{ kind, scope: "set" }];
-		expect(() => judge(unjudged, { comparators })).toThrow("the worst case decides");
-	},
-);
+it.each(worstOnes)("a manifest may not ask for %s over the set, if the worst case decides", (kind) => {
+	const comparators: ComparatorSpec[] = [{ kind, scope: "set" }];
+	expect(() => judge(unjudged, { comparators })).toThrow("the worst case decides");
+});
 
 it("a manifest may not ask for the smallest overlap over the set", () => {
 	const detections: Detections = {
