@@ -3,7 +3,7 @@ import type { LayerTensor } from "../../../src/engine/core/layer.ts";
 import { engineModel, mappedShare } from "../../../src/engine/core/model.ts";
 import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
-const says = (row: { causes: readonly { says: string }[] } | undefined): string =>
+const says = (row: { causes: readonly { says: string }[] } | undefined) =>
 	row?.causes.map((cause) => cause.says).join("; ") ?? "";
 
 it.each(["det-fp16", "rec-fp16"])("engineModel maps the profiled time of %s to ONNX nodes", (name) => {

@@ -3,14 +3,14 @@ import { diffEngines } from "../../../src/engine/core/diff.ts";
 import type { LayerTensor } from "../../../src/engine/core/layer.ts";
 import { engineModel } from "../../../src/engine/core/model.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
-import { type Host, plantedChanges, rebuilt } from "../../support/planted-engines.ts";
+import { plantedChanges, rebuilt } from "../../support/planted-engines.ts";
 import { diffOf, h200Engine, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
 const engines = {
 	det: recordedEngine("det-fp16", { timed: true }),
 	rec: recordedEngine("rec-fp16", { timed: true }),
 };
-const timed = (name: string): Host => ({
+const timed = (name: string) => ({
 	...h200Engine(`${name}-base`),
 	rebuilt: h200Engine(`${name}-rebuild`).profiles,
 });
@@ -81,7 +81,7 @@ describe("two exports of one model", () => {
 	});
 });
 
-function chain(count: number, over: (at: number) => object = () => ({})): string {
+function chain(count: number, over: (at: number) => object = () => ({})) {
 	const tensor = (at: number) => ({ Name: `t${at}`, Dimensions: [1, 8, 16, 16], "Format/Datatype": "Half" });
 	const Layers = Array.from({ length: count }, (_, at) => ({
 		Name: `conv_${at}`,

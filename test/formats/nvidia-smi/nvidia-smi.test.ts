@@ -28,7 +28,7 @@ import {
 	useSampleOf,
 } from "../../../src/formats/nvidia-smi/rows.ts";
 
-const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
+const fixture = (name: string) => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
 const asked = chooseFields(sampleFields, offered);
 
@@ -192,7 +192,7 @@ it("dmon knows a dmon without them", () => {
 });
 
 const fields = chooseFields(inventoryFields, offered);
-const line = (index: number, uuid: string): string =>
+const line = (index: number, uuid: string) =>
 	`${index}, ${uuid}, NVIDIA H200, 580.159.04, 9.0, 143771, 700.00, 650.00, Enabled, Enabled, Disabled`;
 const list = [
 	"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { describeModel, renderPreflight } from "../../../src/core/onnx/describe.ts";
-import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
@@ -17,7 +16,7 @@ const seeds = [
 	"onnx/number-types",
 ].map((name) => readFileSync(`test/fixtures/${name}.onnx`));
 
-function readOrNull(bytes: Uint8Array): OnnxModel | null {
+function readOrNull(bytes: Uint8Array) {
 	try {
 		return readOnnx(memorySource(bytes), "fuzz.onnx");
 	} catch (error) {
@@ -27,7 +26,7 @@ function readOrNull(bytes: Uint8Array): OnnxModel | null {
 	}
 }
 
-function exercise(bytes: Uint8Array): void {
+function exercise(bytes: Uint8Array) {
 	const onnx = readOrNull(bytes);
 	if (onnx === null) return;
 	const model = { path: "fuzz.onnx", onnx, sha256: "0".repeat(64), external: [] };

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
-import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { type ByteSource, memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { findWeights, readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
@@ -27,7 +26,7 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
-function read(file: Uint8Array): OnnxModel {
+function read(file: Uint8Array) {
 	return readOnnx(memorySource(file), "m.onnx");
 }
 
@@ -41,8 +40,8 @@ function refusal(file: Uint8Array): ConfigError {
 	throw new Error("the file was read");
 }
 
-const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
-const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
+const ascii = (words: string) => new TextEncoder().encode(words);
+const fixture = (name: string) => readFileSync(`test/fixtures/models/${name}.onnx`);
 const weightOf = (init: Uint8Array) => modelOf({ initializers: [init] }).graph.initializers[0];
 const valuesOf = (...attributes: readonly Uint8Array[]) =>
 	modelOf({ nodes: [node({ op: "A", attributes })] }).graph.nodes[0]?.attributes.map((each) => each.value);
@@ -108,7 +107,7 @@ it("refuses more nodes than any model has, before they fill the memory", () => {
 	expect(refusal(file).message).toMatch(/contains more nodes, tensors and names than any model/);
 });
 
-function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
+function bytesOf(pattern: Uint8Array, times: number) {
 	const whole = new Uint8Array(pattern.length * times);
 	for (let index = 0; index < whole.length; index++) whole[index] = pattern[index % pattern.length] ?? 0;
 	return whole;
@@ -193,7 +192,7 @@ function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
 	const source = {
 		size,
 		bytesRead: 0,
-		read(offset: number, length: number): Uint8Array {
+		read(offset: number, length: number) {
 			const result = new Uint8Array(Math.min(length, size - offset));
 			source.bytesRead += result.length;
 			result.set(start.subarray(offset, offset + length));
@@ -223,7 +222,7 @@ it("refuses types nested without end", () => {
 
 const find = (file: Uint8Array) => findWeights(memorySource(file), "m.onnx");
 
-function floatsAt(file: Uint8Array, place: { offset: number; bytes: number }): number[] {
+function floatsAt(file: Uint8Array, place: { offset: number; bytes: number }) {
 	const copy = file.slice(place.offset, place.offset + place.bytes);
 	return [...new Float32Array(copy.buffer)];
 }

@@ -11,13 +11,13 @@ import { damaged } from "../../support/damaged-bytes.ts";
 import { fromBase64, zeros } from "../../support/golden-tensors.ts";
 
 const npyFolder = new URL("../../fixtures/golden/npy/", import.meta.url);
-const npy = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(name, npyFolder)));
+const npy = (name: string) => new Uint8Array(readFileSync(new URL(name, npyFolder)));
 
-function fileOf(dtype: string, shape: readonly number[], rest: Partial<TensorFile> = {}): TensorFile {
+function fileOf(dtype: string, shape: readonly number[], rest: Partial<TensorFile> = {}) {
 	return { path: "golden/y.npy", sha256: "0".repeat(64), dtype: dtype as DType, shape: [...shape], ...rest };
 }
 
-function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
+function refusalOf(bytes: Uint8Array, file: TensorFile) {
 	try {
 		decodeTensor(bytes, file);
 	} catch (error) {
@@ -27,10 +27,7 @@ function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
 	throw new Error("the file was taken");
 }
 
-function expectTensor(
-	tensor: Tensor,
-	entry: { dtype: string; shape: readonly number[]; data: string },
-): void {
+function expectTensor(tensor: Tensor, entry: { dtype: string; shape: readonly number[]; data: string }) {
 	expect(tensor).toMatchObject({ dtype: entry.dtype, shape: entry.shape });
 	expect(Buffer.from(tensor.data).equals(Buffer.from(entry.data, "base64"))).toBe(true);
 }
@@ -64,7 +61,7 @@ const protoFile = fileOf("float32", [2, 3], proto);
 const float = npy("float32.npy");
 const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 24\n";
 const int32 = (shape: number[]) => fileOf("int32", shape, proto);
-const edited = (text: string, by: string): Uint8Array =>
+const edited = (text: string, by: string) =>
 	new Uint8Array(Buffer.from(Buffer.from(float).toString("latin1").replace(text, by), "latin1"));
 it.each<[string, Uint8Array, TensorFile, string]>([
 	["a short raw file", new Uint8Array(23), rawFile, "expected 24 bytes for float32 [2, 3], got 23 bytes"],

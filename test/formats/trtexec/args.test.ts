@@ -57,7 +57,7 @@ function argvOf(
 }
 
 const shape = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
-const sizes = (min: number, opt: number, max: number): string =>
+const sizes = (min: number, opt: number, max: number) =>
 	`${shape("minShapes", min)} ${shape("optShapes", opt)} ${shape("maxShapes", max)}`;
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const plain = `precision: tf32, ${dims}`;
@@ -168,7 +168,7 @@ it("runArgs refuses to list a file for an input whose name would split the list"
 	expect(() => argvOf("10.6.0", fp16, ["infer", 4], { input: "a,b" })).toThrow(SettingError);
 });
 
-const flagsOf = (argv: readonly string[]): string[] => argv.map((argument) => argument.split("=")[0] ?? "");
+const flagsOf = (argv: readonly string[]) => argv.map((argument) => argument.split("=")[0] ?? "");
 const all = [
 	...builds.map(([version, engine, , setting]) => ({
 		version,

@@ -7,7 +7,7 @@ import {
 } from "../../../src/formats/trtexec/build-log.ts";
 import { recordedLines, recordedRuns } from "./recorded.ts";
 
-function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string): Facts {
+function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string) {
 	for (const line of recordedLines(`10.6/${name}`)) reader.feed(line);
 	return reader.result() as Facts;
 }

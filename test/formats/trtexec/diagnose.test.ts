@@ -19,7 +19,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	const { exitCode, signal, spawnError = null } = evidence;
 	const code = recordedDiagnosis(name);
 	const by = (wanted: "out" | "err") => lines.filter(({ stream }) => stream === wanted);
-	const textOf = (kept: readonly LogLine[], end = "\n"): string => kept.map(({ text }) => text).join(end);
+	const textOf = (kept: readonly LogLine[], end = "\n") => kept.map(({ text }) => text).join(end);
 
 	it(`gets ${code}, with lines of its log`, () => {
 		const diagnosis = diagnose(evidence);
@@ -71,7 +71,7 @@ const names: readonly (readonly [from: string, to: string])[] = [
 	["pictures", "ünput"],
 ];
 
-function rename(text: string): string {
+function rename(text: string) {
 	const renamed = names.reduce((result, [from, to]) => result.replaceAll(from, to), text);
 	return renamed.replace(/\b\w+\.cpp:\d+/g, "Other.cpp:1");
 }
@@ -101,12 +101,12 @@ it.each<[run: string, fact: Partial<Evidence>, code: string, title: RegExp]>([
 	expect(diagnosis.title).toMatch(title);
 });
 
-const passed = (argv: string, body: readonly string[] = []): string => {
-	const mark = (word: string): string => `&&&& ${word} TensorRT.trtexec [TensorRT v100600] [b26] # ${argv}`;
+const passed = (argv: string, body: readonly string[] = []) => {
+	const mark = (word: string) => `&&&& ${word} TensorRT.trtexec [TensorRT v100600] [b26] # ${argv}`;
 	return [mark("RUNNING"), ...body.map((line) => at + line), mark("PASSED")].join("\n");
 };
 
-const judged = (text: string, more: Partial<Evidence> = {}): string =>
+const judged = (text: string, more: Partial<Evidence> = {}) =>
 	diagnose({ lines: parseLog(text), exitCode: null, signal: null, ...more }).code;
 
 const rawFile = "out_put__1_.output.2.10.fp16.raw";

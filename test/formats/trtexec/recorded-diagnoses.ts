@@ -63,7 +63,7 @@ for (const word of failures.trim().split(/\s+/)) {
 /** Without those that fail alike in every version. */
 export const recordedFailures = [...codes.keys()].filter((name) => !name.startsWith("any/"));
 
-export const recordedDiagnosis = (name: string): string =>
+export const recordedDiagnosis = (name: string) =>
 	codes.get(name) ?? codes.get(name.replace(/^[^/]+/, "any")) ?? "ok";
 
 const ofRunner = new Set(

@@ -8,7 +8,7 @@ import { float32 } from "../../support/golden-tensors.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
-function resultsOf(...values: number[]): string {
+function resultsOf(...values: number[]) {
 	const iterations = values.map((value) => {
 		const array = Buffer.from(encodeNpy(float32([value]))).toString("base64");
 		return { outputs: { out: { values: { array, polygraphy_class: "ndarray" } } } };
@@ -79,7 +79,7 @@ function verdict(id: string, checks: GoldenCheck[], state: GoldenVerdict["state"
 	};
 }
 
-function render(cases: GoldenVerdict[]): string {
+function render(cases: GoldenVerdict[]) {
 	const state = cases.every((one) => one.state === "match") ? "match" : "mismatch";
 	return renderCheck({ golden: "net@1", precision: "fp32", outputs: "o", state, cases });
 }

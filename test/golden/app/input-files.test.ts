@@ -17,9 +17,9 @@ import { float32 } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { zipOf } from "../../support/zip-writer.ts";
 
-const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"));
+const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, "base64"));
 
-function store(name: string, bytes: Uint8Array): string {
+function store(name: string, bytes: Uint8Array) {
 	const path = join(temporaryFolder(), name);
 	writeFileSync(path, bytes);
 	return path;

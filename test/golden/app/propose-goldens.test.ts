@@ -9,11 +9,7 @@ import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 const tensor = (path: string) => ({ path, sha256: "a".repeat(64), dtype: "float32" as const, shape: [1] });
 
-function manifest(
-	goldenId: string,
-	paths: readonly string[],
-	more: Partial<GoldenManifest> = {},
-): GoldenManifest {
+function manifest(goldenId: string, paths: readonly string[], more: Partial<GoldenManifest> = {}) {
 	const cases = paths.map((path, index) => ({ id: `${index}`, inputs: {}, outputs: { y: tensor(path) } }));
 	return {
 		schemaVersion: 1,
@@ -52,7 +48,7 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	return { top, home, checkout: () => openCheckout(home, processes), processes };
 }
 
-const refusal = (run: Promise<unknown>): Promise<string> =>
+const refusal = (run: Promise<unknown>) =>
 	run.then(
 		() => expect.fail("not refused"),
 		({ code, message, fix }: ConfigError) => `${code}: ${message} → ${fix}`,

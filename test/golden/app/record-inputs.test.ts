@@ -30,7 +30,7 @@ import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts
 const int64 = 7;
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
-const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}): string =>
+const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}) =>
 	writeProject(temporaryFolder(), { "net.onnx": bytes, ...files });
 
 /** ONNX Runtime from the sources, where no bundle is built. */
@@ -59,17 +59,17 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 	return { ...found, worth: describeWorth(found.how, found.cases.length) };
 }
 
-async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
+async function refusalOf(cwd: string, ...argv: readonly string[]) {
 	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
 		({ message, code, fix }: ConfigError) => `${message} [${code}] ${fix}`,
 	);
 }
 
-const valuesOf = (one: Tensor | undefined): number[] =>
+const valuesOf = (one: Tensor | undefined) =>
 	one === undefined ? [] : [...float64Reader(one)(0, elementCount(one.shape))];
 
-const signal = (shape: number[], scale = 1): Uint8Array =>
+const signal = (shape: number[], scale = 1) =>
 	encodeNpy(
 		float32(
 			Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * scale)),
@@ -174,7 +174,7 @@ it("pictures of one height keep their proportions, each in a case of its own wid
 });
 
 /** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
-const protoOf = (set: number): Uint8Array => {
+const protoOf = (set: number) => {
 	const bytes = new Uint8Array(Float32Array.from({ length: 48 * 48 }, (_, at) => Math.sin(at + set)).buffer);
 	const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
 	return Uint8Array.from([...head, ...bytes]);
@@ -277,7 +277,7 @@ describe("the stored inputs of a golden, recorded again", () => {
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const image = float32([1, 2, 3, 4], [2, 2]);
 
-	function modelOf(dims: readonly OnnxDim[], name = "image"): OnnxModel {
+	function modelOf(dims: readonly OnnxDim[], name = "image") {
 		const port = { kind: "tensor", name, dtype: "float", dims };
 		return { graph: { inputs: [port], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
 	}

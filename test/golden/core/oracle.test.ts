@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { assignColumns, type Detection } from "../../../src/golden/core/boxes/match.ts";
+import { assignColumns } from "../../../src/golden/core/boxes/match.ts";
 import { meanAveragePrecision } from "../../../src/golden/core/boxes/mean-average-precision.ts";
-import { makePair, type Pair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
+import { makePair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
 import {
 	accuracy,
 	klDivergence,
@@ -24,13 +24,13 @@ import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import tasks from "../../oracles/golden-tasks.json" with { type: "json" };
 import { float32, fromBase64, type Tensor } from "../../support/golden-tensors.ts";
 
-const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
+const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }) =>
 	makePair(
 		fromBase64(entry.dtype, entry.shape, entry.expected),
 		fromBase64(entry.dtype, entry.shape, entry.got),
 	);
 
-function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
+function expectNear(value: number, wanted: number | string, tolerance = 1e-12) {
 	const target = Number(wanted);
 	if (!Number.isFinite(target) || target === 0) expect(value).toBe(target);
 	else expect(Math.abs(value / target - 1)).toBeLessThanOrEqual(tolerance);
@@ -100,7 +100,7 @@ it.each(["float16", "bfloat16"] as const)(
 	},
 );
 
-function expectClose(value: number, wanted: number, tolerance = 1e-10): void {
+function expectClose(value: number, wanted: number, tolerance = 1e-10) {
 	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));
 }
 
@@ -151,7 +151,7 @@ it.each(numbered(tasks.assignments))(
 );
 
 it.each(numbered(tasks.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
-	const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
+	const toDetections = (rows: readonly (readonly number[])[]) =>
 		rows
 			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => {
 				return { x1, y1, x2, y2, score, class: label, at };

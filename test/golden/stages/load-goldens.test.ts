@@ -44,27 +44,26 @@ const partLabels =
 const otherWords =
 	"The golden was recorded from a different model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
 
-const l2 = (output: string, got: string, limit: string): string =>
+const l2 = (output: string, got: string, limit: string) =>
 	`${Number(got) <= Number(limit) ? "✓" : "✗"} ${output}: relative-l2 ${got} (≤ ${limit})`;
 const nan =
 	"✗ y: non-finite 16 (≤ 0); 16 NaN or infinite in the engine's output, 16 in the golden, but none are allowed: record it again, or set nonFinite: must-match";
-const logits = (got: string, limit = "1e-3"): string => l2("logits_out", got, limit);
-const pixels = (got: string): string => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
+const logits = (got: string, limit = "1e-3") => l2("logits_out", got, limit);
+const pixels = (got: string) => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
 const movedPixel = "✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance";
 
-function runs(model: string, precision: Precision, checks: readonly string[], name?: string): Recorded {
+function runs(model: string, precision: Precision, checks: readonly string[], name?: string) {
 	const prefix = `${in10}${name ?? `${model}-${precision}-`}`;
 	return { runs: prefix, model, precision, says: checks.map((check) => [check]) };
 }
 
-function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]): Recorded {
+function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]) {
 	const limit = precision === "fp32" ? "1e-3" : "5e-3";
 	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
 	return { ...runs("segmenter", precision, []), outputs: mask, says };
 }
 
-const probabilities = (limit: string, ...got: string[]): string[] =>
-	got.map((one) => l2("probabilities", one, limit));
+const probabilities = (limit: string, ...got: string[]) => got.map((one) => l2("probabilities", one, limit));
 const table: Recorded[] = [
 	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7", "1e-6")),
 	runs("classifier", "fp16", probabilities("5e-3", "1.2e-3", "2.4e-3")),
@@ -77,7 +76,7 @@ const table: Recorded[] = [
 	// The same engine, called what it is.
 	runs("classifier", "tf32", probabilities("5e-3", "4.2e-4", "1.2e-3"), "classifier-level0-"),
 	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7"), "dump-output"),
-	...(["fp32", "fp16"] as const).flatMap((precision): Recorded[] => {
+	...(["fp32", "fp16"] as const).flatMap((precision) => {
 		const limit = precision === "fp32" ? "1e-3" : "5e-3";
 		const hidden = precision === "fp32" ? ["6.5e-4", "5.9e-4"] : ["1.1e-3", "1e-3"];
 		return [
@@ -127,7 +126,7 @@ const table: Recorded[] = [
 	},
 ];
 
-function runsOf({ runs, model }: Recorded): string[] {
+function runsOf({ runs, model }: Recorded) {
 	const arm = model.startsWith("head-") ? "head" : "base";
 	return Object.keys(recordedRuns).filter(
 		(name) => name.startsWith(runs) && (!name.startsWith("comparisons/") || name.includes(`-${arm}-`)),
@@ -144,11 +143,11 @@ interface Bed {
 }
 
 const ports = { files: fileStore(), tensors: fileTensorReader() };
-const modelPath = (name: string): string => resolve("test/fixtures/models", `${name}.onnx`);
+const modelPath = (name: string) => resolve("test/fixtures/models", `${name}.onnx`);
 const ends: (() => void | Promise<void>)[] = [];
 const atEnd: AtEnd = (clean) => void ends.push(clean);
 
-async function bed(recorded: Recorded): Promise<Bed> {
+async function bed(recorded: Recorded) {
 	const { model: name, goldenModel, precision, outputs } = recorded;
 	const folder = temporaryFolder(atEnd);
 	mkdirSync(join(folder, "logs"));
@@ -174,7 +173,7 @@ function load({ spec, model, folder }: Bed) {
 	return loadGoldens({ models, changed: new Set(), headFolder: folder, limitsOfBase: false }, ports);
 }
 
-async function judge({ recorded, folder, manifest, model, spec }: Bed): Promise<GoldenVerdict[]> {
+async function judge({ recorded, folder, manifest, model, spec }: Bed) {
 	const version = parseVersionText("10.6.0");
 	if (version === null) throw new Error("no version");
 	const backend = trtexecBackend({
@@ -235,7 +234,7 @@ it("are all in this table, and no version has others", () => {
 	expect(golden.filter((name) => !Object.hasOwn(recordedRuns, name))).toEqual([]);
 });
 
-const gateOf = (recorded: Recorded): string[] => {
+const gateOf = (recorded: Recorded) => {
 	const { bed: made, verdicts } = judged.get(recorded) ?? {};
 	const [engine] = made?.config.models[0]?.engines ?? [];
 	if (made === undefined || engine === undefined) throw new Error("not judged");

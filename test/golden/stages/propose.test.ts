@@ -14,7 +14,7 @@ import {
 
 type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
 
-function commitTo({ repository }: ProposalPlace, name: string, given: Given): string {
+function commitTo({ repository }: ProposalPlace, name: string, given: Given) {
 	const made = repository.commit(given);
 	repository.branches.set(name, made);
 	return made;
@@ -29,13 +29,13 @@ async function proposedBefore(
 	return { ...place, ours };
 }
 
-function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): void {
+function merge(place: ProposalPlace, ours: string, how: "squash" | "merge") {
 	const parents = how === "squash" ? [place.main[1]] : [place.main[1], ours];
 	commitTo(place, "main", { parents, treeOf: ours });
 	place.repository.pulls.splice(0);
 }
 
-const headOf = ({ repository }: ProposalPlace, name = branch): string => repository.branches.get(name) ?? "";
+const headOf = ({ repository }: ProposalPlace, name = branch) => repository.branches.get(name) ?? "";
 
 type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
 

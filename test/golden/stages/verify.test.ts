@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest } from "../../../generated/golden.ts";
 import { type Verified, verify } from "../../../src/golden/stages/verify.ts";
-import type { BuiltEngine, InferJob, InferResult } from "../../../src/ports/backend.ts";
+import type { BuiltEngine, InferJob } from "../../../src/ports/backend.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 import { silent } from "../../support/fakes.ts";
 import {
@@ -48,14 +48,14 @@ async function verifyAll({ cases, batch = 2, answer = echo, progress = silent, .
 function watched() {
 	const reader = countingReader();
 	const alive: number[] = [];
-	const answer = async (job: InferJob): Promise<InferResult> => {
+	const answer = async (job: InferJob) => {
 		alive.push(await reader.alive());
 		return echo(job);
 	};
 	return { reader, alive, answer };
 }
 
-const states = (verdicts: readonly Verified[]): string[] =>
+const states = (verdicts: readonly Verified[]) =>
 	verdicts.map((verified) =>
 		verified.state === "judged"
 			? `${verified.verdict.case} ${verified.verdict.state}`
@@ -137,7 +137,7 @@ it("never counts a case without an answer as a match, and gives no number over t
 });
 
 it("lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
-	const wrong = (job: InferJob): InferResult => {
+	const wrong = (job: InferJob) => {
 		const all = echo(job);
 		if (all.state !== "done") return all;
 		const cases = all.cases.map((one) => ({ ...one, outputs: { y: zeros("float32", [4]) } }));

@@ -25,7 +25,7 @@ const suite = missing === null ? describe : describe.skip;
 
 const profile = (...rows: number[]) => rows.map((count) => [count, 2]);
 
-function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}): FakePlan {
+function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}) {
 	return {
 		inputs: [{ name: "x", dtype, shape }],
 		outputs: [{ name: "y", dtype, shape, op, from: "x" }],
@@ -35,10 +35,10 @@ function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan
 
 const negation = plan("FLOAT", [-1, 2], "negate", { profiles: [{ x: profile(1, 4, 8) }] });
 
-const caseOf = (x: Tensor): InferCase => ({ id: "a", inputs: { x } });
-const filled = (rows: number, value = 1): Tensor => float32([rows, 2], new Array(rows * 2).fill(value));
+const caseOf = (x: Tensor) => ({ id: "a", inputs: { x } });
+const filled = (rows: number, value = 1) => float32([rows, 2], new Array(rows * 2).fill(value));
 
-function numbered(count: number): InferCase[] {
+function numbered(count: number) {
 	return Array.from({ length: count }, (_, index) => ({
 		id: `case ${index}`,
 		inputs: { x: float32([1, 2], [index, 0.5]) },
@@ -54,11 +54,7 @@ const jobOf = (folder: string, cases: readonly InferCase[]) => ({
 	logPath: join(folder, "worker.log"),
 });
 
-function infer(
-	engine: FakePlan,
-	cases: readonly InferCase[],
-	{ payloadBytes, ...job }: Extra = {},
-): Promise<InferResult> {
+function infer(engine: FakePlan, cases: readonly InferCase[], { payloadBytes, ...job }: Extra = {}) {
 	const folder = temporaryFolder();
 	const enginePath = writePlan(folder, engine);
 	return fakeWorker(payloadBytes).infer({ ...jobOf(folder, cases), enginePath, ...job });
@@ -70,11 +66,11 @@ async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Ex
 	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));
 }
 
-function expectFailure(result: InferResult, code: string, words: string): void {
+function expectFailure(result: InferResult, code: string, words: string) {
 	expect(result).toMatchObject({ failure: { code, message: expect.stringContaining(words) } });
 }
 
-function withHeader(text: string): Uint8Array {
+function withHeader(text: string) {
 	const head = Buffer.alloc(20);
 	head.write("TGWF");
 	head[4] = 1;
@@ -265,7 +261,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expectFailure(await infer(engine, numbered(1), extra), code, words);
 	});
 
-	const tensorHeader = (shape: string, bytes: number): Uint8Array =>
+	const tensorHeader = (shape: string, bytes: number) =>
 		withHeader(
 			`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`,
 		);
@@ -335,7 +331,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 });
 
 describe("the client of the golden worker", () => {
-	const talkTo = (script: string): Promise<InferResult> => {
+	const talkTo = (script: string) => {
 		const folder = temporaryFolder();
 		const workerPath = join(folder, "worker.mjs");
 		writeFileSync(workerPath, script);
@@ -347,7 +343,7 @@ describe("the client of the golden worker", () => {
 	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
 	const result = (id: number) => `{"kind":"result","id":"${id}","tensors":[]}`;
 	const stay = "setInterval(() => {}, 1000);";
-	const says = (...headers: string[]): string =>
+	const says = (...headers: string[]) =>
 		`process.stdout.write(Buffer.from("${Buffer.concat(headers.map(withHeader)).toString("hex")}", "hex"));`;
 
 	it.each<[string, string, string]>([

@@ -14,11 +14,11 @@ import {
 import { emptyModel } from "../../../support/fakes.ts";
 import { randomOf } from "../../../support/planted-engines.ts";
 
-const node = (at: number, inputs: readonly string[], op = "Relu"): OnnxNode => ({
+const node = (at: number, inputs: readonly string[], op = "Relu") => ({
 	...{ name: `n${at}`, domain: "", op, inputs, outputs: [`t${at}`], attributes: [] },
 });
 
-function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
+function modelOf(nodes: readonly OnnxNode[]) {
 	const value = (name: string) => ({ name, kind: "tensor" as const, dtype: "float" as const, dims: [1] });
 	const last = nodes.at(-1)?.outputs[0] ?? "";
 	return {
@@ -27,7 +27,7 @@ function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
 	};
 }
 
-function randomModel(count: number, random: () => number): OnnxModel {
+function randomModel(count: number, random: () => number) {
 	const before = (at: number) => (at === 0 ? "x" : `t${Math.max(0, at - 1 - Math.floor(random() ** 3 * 8))}`);
 	return modelOf(
 		Array.from({ length: count }, (_, at) =>
@@ -36,7 +36,7 @@ function randomModel(count: number, random: () => number): OnnxModel {
 	);
 }
 
-function residual(blocks: number): OnnxModel {
+function residual(blocks: number) {
 	const nodes: OnnxNode[] = [];
 	for (let at = 0; at < blocks * 3; at += 3) {
 		const input = at === 0 ? "x" : `t${at - 1}`;
@@ -45,7 +45,7 @@ function residual(blocks: number): OnnxModel {
 	return modelOf(nodes);
 }
 
-function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number): Map<string, TensorErrors> {
+function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number) {
 	const bad = new Set([`t${wrong}`]);
 	for (const { inputs, outputs } of nodes.slice(wrong + 1))
 		if (inputs.some((name) => bad.has(name))) bad.add(outputs[0] ?? "");

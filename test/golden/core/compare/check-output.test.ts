@@ -44,7 +44,7 @@ const kinds: readonly ComparatorSpec[] = [
 ];
 
 /** Independent of the product's own walk: element by element. */
-function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]): Tensor {
+function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]) {
 	const shape = tensor.shape.map((size, index) => (index === axis ? kept.length : size));
 	const values = Array.from({ length: elementCount(shape) }, (_, flat) => {
 		const at = unravel(flat, shape).map((index, dimension) => (dimension === axis ? kept[index]! : index));
@@ -247,7 +247,7 @@ const casesOf = (sizes: readonly number[]): GoldenCase[] =>
 		return { id: `${index}`, inputs: { x: file }, outputs: { y: file } };
 	});
 
-const bytesOf = (cases: readonly GoldenCase[]): number =>
+const bytesOf = (cases: readonly GoldenCase[]) =>
 	cases.reduce((sum, { outputs }) => sum + 8 * outputs["y"]!.shape[0]!, 0);
 
 it("cutBatches keeps the order, loses nothing, and keeps its limits wherever a batch has more than one case", () => {
@@ -276,7 +276,7 @@ it("cutBatches fills each batch before it begins the next", () => {
 	).toEqual([2, 2, 1]);
 });
 
-const bytes = (cells: string): number[] => [...atob(cells)].map((letter) => letter.charCodeAt(0));
+const bytes = (cells: string) => [...atob(cells)].map((letter) => letter.charCodeAt(0));
 
 const withErrors = (shape: number[], errors: Record<number, number> = {}) =>
 	tensorOf(shape, (at) => errors[at] ?? 0);

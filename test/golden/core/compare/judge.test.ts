@@ -28,12 +28,11 @@ function judge(expected: Outputs, got: Outputs, options: Options = {}) {
 const specsOf = (comparators: readonly ComparatorSpec[], more: GoldenOutput = {}) => ({
 	specs: { y: { comparators, ...more } as GoldenOutput },
 });
-const growthOf = ({ checks }: GoldenVerdict): GoldenCheck[] =>
-	checks.filter(({ metric }) => metric === "error-growth");
+const growthOf = ({ checks }: GoldenVerdict) => checks.filter(({ metric }) => metric === "error-growth");
 const golden = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 /** The golden's norm is √91. */
-const off = (error: number): Tensor => float32([1, 2, 3, 4, 5, 6 + error], [2, 3]);
-const offL2 = (relative: number): Tensor => off(relative * Math.sqrt(91));
+const off = (error: number) => float32([1, 2, 3, 4, 5, 6 + error], [2, 3]);
+const offL2 = (relative: number) => off(relative * Math.sqrt(91));
 
 it("judgeCase matches equal outputs and reports how many elements it compared", () => {
 	expect(judge({ y: golden }, { y: golden })).toMatchObject({
@@ -176,7 +175,7 @@ it("judgeCase fails each kind of comparator when the engine puts NaN or an infin
 	fc.assert(
 		fc.property(arbitrary, ({ length, place, value, kind, wide, nonFinite, batchAxis }) => {
 			const values = Array.from({ length: 2 * length }, (_, index) => index + 1);
-			const make = (list: number[]): Outputs => ({ y: (wide ? float64 : float32)(list, [2, length]) });
+			const make = (list: number[]) => ({ y: (wide ? float64 : float32)(list, [2, length]) });
 			const tolerance = kind === "cosine" || kind === "top-k" ? 0 : 1e9;
 			const options = specsOf([{ kind, tolerance, input: "logits" }], { nonFinite, batchAxis });
 			const broken = values.with(place % values.length, value);

@@ -5,7 +5,7 @@ import { parseManifest } from "../../../../src/golden/core/manifest/parse-manife
 import { manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
 const examples = new URL("../../../../golden-schema/examples/golden/", import.meta.url);
-const example = (name: string): string => readFileSync(new URL(name, examples), "utf8");
+const example = (name: string) => readFileSync(new URL(name, examples), "utf8");
 const minimal = example("valid/minimal.json");
 
 const complaints: Record<string, string[]> = {
@@ -40,7 +40,7 @@ const complaints: Record<string, string[]> = {
 	"share-above-one": ["/outputs/y/comparators/0/tolerance", "a limit from 0 to 1"],
 };
 
-function problemIn(text: string): ConfigError | null {
+function problemIn(text: string) {
 	try {
 		parseManifest(text, "golden/net/golden.json");
 	} catch (error) {
@@ -122,7 +122,7 @@ interface Around {
 	detections?: object;
 }
 
-function problemOf(comparator: object, { output = "y", labels, detections }: Around = {}): string {
+function problemOf(comparator: object, { output = "y", labels, detections }: Around = {}) {
 	const manifest = manifestOf(outputs, { [output]: { batchAxis: 0, comparators: [comparator as never] } });
 	const group = detections && { name: "d", boxes: "boxes", scores: "scores", format: "xyxy", ...detections };
 	const cases = [{ ...manifest.cases[0], labels }];

@@ -43,7 +43,7 @@ import {
 const value = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((count) => count / 1024);
 const pairs = fc.array(fc.tuple(value, value), { minLength: 2, maxLength: 40 });
 
-function expectNear(got: number, wanted: number): void {
+function expectNear(got: number, wanted: number) {
 	if (Number.isFinite(wanted)) expect(Math.abs(got - wanted)).toBeLessThanOrEqual(1e-12 * Math.abs(wanted));
 	else expect(got).toBe(wanted);
 }
@@ -116,7 +116,7 @@ it("top-k does not depend on the order of classes if no two are equal", () => {
 			fc.integer({ min: 1, max: 5 }),
 			(numbers, k) => {
 				const noisy = numbers.map((x, i) => x + (i % 3));
-				const agree = (g: number[], c: number[]): number =>
+				const agree = (g: number[], c: number[]) =>
 					topKAgreement(makePair(float64(g), float64(c)), { ...options, k }).value;
 				if (new Set(noisy).size === noisy.length)
 					expect(agree(numbers.toReversed(), noisy.toReversed())).toBe(agree(numbers, noisy));
@@ -209,8 +209,7 @@ it("SSIM of an image smaller than its window is NaN, and channels may come last"
 	});
 	const numbers = Array.from({ length: 2 * 12 * 13 }, (_, i) => Math.sin(i * i));
 	const noisy = numbers.map((x, i) => x + 0.1 * Math.cos(i));
-	const last = (list: readonly number[]): number[] =>
-		list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
+	const last = (list: readonly number[]) => list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
 	const first = ssim(makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])), options);
 	const turned = makePair(float64(last(numbers), [12, 13, 2]), float64(last(noisy), [12, 13, 2]));
 	expect(ssim(turned, { ...options, channels: "last" }).value).toBeCloseTo(first.value, 12);
@@ -276,9 +275,9 @@ const kinds = Object.keys(laws) as MetricKind[];
 
 const seeds = fc.integer({ min: 1, max: 2 ** 30 });
 
-function noise(seed: number, count: number): number[] {
+function noise(seed: number, count: number) {
 	let state = seed;
-	const next = (): number => {
+	const next = () => {
 		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
 		return state / 2 ** 32;
 	};
@@ -293,7 +292,7 @@ function pairAt(seed: number, size: number) {
 	return { golden, got: golden.map((value, index) => value + size * (errors[index] ?? 0)) };
 }
 
-function measure(kind: MetricKind, golden: readonly number[], got: readonly number[]): number {
+function measure(kind: MetricKind, golden: readonly number[], got: readonly number[]) {
 	// Labels that the golden gets right: its own accuracy is 1.
 	const labels = Array.from({ length: rows }, (_, row) => {
 		const values = [...Float32Array.from(golden.slice(row * classes, (row + 1) * classes))];
@@ -315,7 +314,7 @@ it.each(kinds.filter((kind) => laws[kind].symmetric))("%s is the same with both 
 
 describe.each(kinds)("%s", (kind) => {
 	const { perfect } = laws[kind];
-	const worse = (value: number): number => (metrics[kind].bound === "at-most" ? value : -value);
+	const worse = (value: number) => (metrics[kind].bound === "at-most" ? value : -value);
 
 	it("every metric is perfect between an output and itself, never gets better while noise grows by tens, and is worse in the end", () => {
 		fc.assert(
@@ -350,7 +349,7 @@ describe.each(Object.keys(boxKinds) as BoxComparatorKind[])("%s", (kind) => {
 	/** Boxes far apart, all surely above the threshold; what noise does to a pair, it does to no other. */
 	function boxesAt(seed: number, size: number) {
 		const errors = noise(seed, count * 5);
-		const at = (index: number): number => size * (errors[index] ?? 0);
+		const at = (index: number) => size * (errors[index] ?? 0);
 		const corners = Array.from({ length: count }, (_, box) => {
 			const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
 			return [x, y, x + 100, y + 100].map((corner, side) => corner + 40 * at(box * 5 + side));
@@ -404,7 +403,7 @@ function judge(expected: Tensor, got: Tensor, kinds: readonly MetricKind[], labe
 }
 
 /** Relative, with an absolute floor for values near zero. */
-function expectExact(value: number, wanted: number, what: string): void {
+function expectExact(value: number, wanted: number, what: string) {
 	if (Math.abs(wanted) > 1e300) expect(value * Math.sign(wanted), what).toBeGreaterThan(1e300);
 	else if (Number.isNaN(wanted)) expect(value, what).toBeNaN();
 	else
@@ -456,7 +455,7 @@ it.each(["int64", "uint64"] as const)(
 	"integers beyond 2^53 stay distinct in a difference, a ranking and tokens of %s",
 	(dtype) => {
 		const from = 2n ** 60n;
-		const of = (offsets: readonly number[]): Tensor => {
+		const of = (offsets: readonly number[]) => {
 			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
 			return { dtype, shape: [1, offsets.length], data };
 		};

@@ -105,7 +105,7 @@ describe("planProbes", () => {
 
 	it("stays within the profile and in the model's shapes", () => {
 		const sizes = fc.tuple(fc.integer({ min: 0, max: 5 }), fc.nat(4), fc.nat(4));
-		const within = (size: number | undefined, { min, max }: ReturnType<typeof range>): void => {
+		const within = (size: number | undefined, { min, max }: ReturnType<typeof range>) => {
 			expect(size).toBeGreaterThanOrEqual(Math.max(1, min));
 			expect(size).toBeLessThanOrEqual(max);
 		};

@@ -78,7 +78,7 @@ const ids = int64([1n, 2n, 3n]);
 
 type Scales = Record<string, number>;
 
-function outputsOf(scales: Scales[], noise: number, other: Outputs = {}): RunOutputs {
+function outputsOf(scales: Scales[], noise: number, other: Outputs = {}) {
 	return scales.map((named) => {
 		const tensors = Object.entries(named).map(([name, scale]) => [name, wave(scale, noise)]);
 		return { ...Object.fromEntries(tensors), ...other };

@@ -20,7 +20,7 @@ import {
 	zeros,
 } from "../../../support/golden-tensors.ts";
 
-function noise(dtype: DType, shape: number[], scale = 1): Tensor {
+function noise(dtype: DType, shape: number[], scale = 1) {
 	const random = splitMix64(5, shape);
 	const valueAt = () => (dtype.startsWith("int") ? random.below(4) : scale * random.normal());
 	return encodeTensor(dtype, shape, valueAt);
@@ -95,7 +95,7 @@ const classes = float32([1, 0, -1], [1, 3]);
 const count = float32([2], [1, 1]);
 const nms = { num_dets: count, det_boxes: corners, det_scores: scores, det_classes: classes };
 
-const packed = (...rows: number[][]): Outputs => ({ output0: float32(rows.flat(), [1, rows.length, 6]) });
+const packed = (...rows: number[][]) => ({ output0: float32(rows.flat(), [1, rows.length, 6]) });
 
 it.each<[string, Outputs, object]>([
 	[
@@ -149,9 +149,9 @@ it("proposeDetections adds mAP over the whole set if there are images enough", (
 	expect(kinds(4)).toContainEqual(["map", "set"]);
 });
 
-function columns(scales: readonly number[], rows: number, areScores = false): Tensor {
+function columns(scales: readonly number[], rows: number, areScores = false) {
 	const random = splitMix64(7, scales);
-	const value = (): number => (areScores ? Math.abs(Math.sin(random.normal())) : random.normal());
+	const value = () => (areScores ? Math.abs(Math.sin(random.normal())) : random.normal());
 	const values = Array.from({ length: rows }, () => scales.map((scale) => scale * value()));
 	return float32(values.flat(), [1, rows, scales.length]);
 }
@@ -284,9 +284,9 @@ it("peakToRms compares the largest value with the quietest case, and leaves out 
 	expect(peakToRms([])).toBe(1);
 });
 
-function shaken(tensor: Tensor, share: number): Tensor {
+function shaken(tensor: Tensor, share: number) {
 	const values = [...new Float32Array(tensor.data.slice().buffer)];
-	const sign = (index: number): number => Math.sign(Math.sin(7 * index + 1));
+	const sign = (index: number) => Math.sign(Math.sin(7 * index + 1));
 	return float32(
 		values.map((value, index) => value * (1 + share * sign(index))),
 		tensor.shape,

@@ -41,7 +41,7 @@ interface Asked {
 	detections?: Detections;
 }
 
-function manifestFor(cases: readonly Case[], { comparators, detections }: Asked): GoldenManifest {
+function manifestFor(cases: readonly Case[], { comparators, detections }: Asked) {
 	const outputs: GoldenManifest["outputs"] =
 		comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
 	const manifest = manifestOfCases(

@@ -43,7 +43,7 @@ import {
 	zeros,
 } from "../../../../support/golden-tensors.ts";
 
-const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
+const numbers = ({ data }: Tensor) => [...new Float32Array(data.slice().buffer)];
 type Specs = Record<string, GoldenOutput>;
 const trialOf = (cases: Outputs[], specs: Specs) => ({
 	...{ manifest: manifestOfCases(cases, specs), reference: cases, relativeL2: {}, rounding: {} },
@@ -163,7 +163,7 @@ it.each<[string, number, number, object[], Outputs?]>([
 	expect(findSensitivityWeaknesses(counted, [outputs], { fp32: 1 })).toMatchObject(found);
 });
 
-function damage(tensor: Tensor, kind: WeightDefectKind, more: Partial<WeightDefect> = {}): Tensor {
+function damage(tensor: Tensor, kind: WeightDefectKind, more: Partial<WeightDefect> = {}) {
 	const place = { dtype: tensor.dtype as WeightDType, dims: tensor.shape };
 	const defect = { kind, index: 0, axis: 0, row: 0, seed: 1, ...more };
 	return { ...tensor, data: damageWeights(tensor.data, place, defect).bytes };

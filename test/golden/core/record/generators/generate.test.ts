@@ -27,7 +27,7 @@ it("encodeTensor writes every binary16 back as it was read", () => {
 });
 
 it("encodeTensor rounds to the nearer binary16 and bfloat16", () => {
-	const read = (decode: typeof decodeHalf, bits: number): number => {
+	const read = (decode: typeof decodeHalf, bits: number) => {
 		const out = new Float32Array(1);
 		decode(Uint16Array.of(bits), out);
 		return out[0] ?? NaN;
@@ -65,7 +65,7 @@ it.each([
 
 it("generateInput gives the same bytes for a seed, others for another seed or case", () => {
 	const input = { name: "x", dtype: "float32", shape: [3, 5], specs: [{ kind: "normal" }] } as const;
-	const bytes = (seed: number, index: number): string =>
+	const bytes = (seed: number, index: number) =>
 		Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
 	expect(bytes(1, 0)).toBe(bytes(1, 0));
 	expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
@@ -165,8 +165,7 @@ it("splitMix64 gives the numbers of the reference implementation for seed 123456
 it("splitMix64 draws normal numbers of mean 0, variance 1 and the kurtosis of twelve uniforms", () => {
 	const random = splitMix64(7);
 	const drawn = Array.from({ length: 200_000 }, () => random.normal());
-	const moment = (power: number): number =>
-		drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
+	const moment = (power: number) => drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
 	expect(moment(1)).toBeCloseTo(0, 2);
 	expect(moment(2)).toBeCloseTo(1, 1);
 	expect(moment(4)).toBeCloseTo(2.9, 1);
