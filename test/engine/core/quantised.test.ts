@@ -97,7 +97,7 @@ it.each([
 
 it("commonSequence finds a longest rising list of equal texts", () => {
 	const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 8 });
-	const longest = (one: readonly string[], other: readonly string[]): number =>
+	const longest = (one: string[], other: string[]): number =>
 		one.length === 0 || other.length === 0
 			? 0
 			: one[0] === other[0]

@@ -43,7 +43,7 @@ function refusal(file: Uint8Array): ConfigError {
 const ascii = (words: string) => new TextEncoder().encode(words);
 const fixture = (name: string) => readFileSync(`test/fixtures/models/${name}.onnx`);
 const weightOf = (init: Uint8Array) => modelOf({ initializers: [init] }).graph.initializers[0];
-const valuesOf = (...attributes: readonly Uint8Array[]) =>
+const valuesOf = (...attributes: Uint8Array[]) =>
 	modelOf({ nodes: [node({ op: "A", attributes })] }).graph.nodes[0]?.attributes.map((each) => each.value);
 
 it.each<[what: string, file: Uint8Array, message: RegExp, fix?: RegExp]>([

@@ -26,7 +26,7 @@ interface Setting {
 function argvOf(
 	version: string,
 	engine: string,
-	run: readonly [keyof typeof tasks, number] | null,
+	run: [keyof typeof tasks, number] | null,
 	setting: Setting = {},
 ) {
 	const { input = "images", dtype = "float32" as OnnxDType, reversed = false, device = 0 } = setting;
@@ -168,7 +168,7 @@ it("runArgs refuses to list a file for an input whose name would split the list"
 	expect(() => argvOf("10.6.0", fp16, ["infer", 4], { input: "a,b" })).toThrow(SettingError);
 });
 
-const flagsOf = (argv: readonly string[]) => argv.map((argument) => argument.split("=")[0] ?? "");
+const flagsOf = (argv: string[]) => argv.map((argument) => argument.split("=")[0] ?? "");
 const all = [
 	...builds.map(([version, engine, , setting]) => ({
 		version,

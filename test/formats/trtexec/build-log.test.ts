@@ -63,7 +63,7 @@ it("performance summaries read exponents, and take inf for unknown", () => {
 });
 
 it("the progress of a build names the layers of a recorded one, and none that were not counted", () => {
-	const progressOf = (texts: readonly string[]) => {
+	const progressOf = (texts: string[]) => {
 		const phases = new Set<string>();
 		texts.forEach(createBuildProgress((phase) => phases.add(phase)));
 		return [...phases];

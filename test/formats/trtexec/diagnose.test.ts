@@ -19,7 +19,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	const { exitCode, signal, spawnError = null } = evidence;
 	const code = recordedDiagnosis(name);
 	const by = (wanted: "out" | "err") => lines.filter(({ stream }) => stream === wanted);
-	const textOf = (kept: readonly LogLine[], end = "\n") => kept.map(({ text }) => text).join(end);
+	const textOf = (kept: LogLine[], end = "\n") => kept.map(({ text }) => text).join(end);
 
 	it(`gets ${code}, with lines of its log`, () => {
 		const diagnosis = diagnose(evidence);
@@ -60,7 +60,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	});
 });
 
-const names: readonly (readonly [from: string, to: string])[] = [
+const names: [from: string, to: string][] = [
 	["models/", "/srv/mod els/"],
 	["engines/", "/tmp/e/"],
 	["images", "pixel_values:0"],
@@ -82,7 +82,7 @@ const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 };
 const tooBig = { model: { largestTensor, inputRanks: new Map() } };
 const plan = "engines/superres-fp32.plan";
 
-const outside: Readonly<Record<string, Partial<Evidence>>> = {
+const outside: Record<string, Partial<Evidence>> = {
 	"10.6/fail-bad-too-big": tooBig,
 	"10.6/fail-engine-flipped": damaged,
 	"10.6/fail-input-wrong-size": longInput,
@@ -101,7 +101,7 @@ it.each<[run: string, fact: Partial<Evidence>, code: string, title: RegExp]>([
 	expect(diagnosis.title).toMatch(title);
 });
 
-const passed = (argv: string, body: readonly string[] = []) => {
+const passed = (argv: string, body: string[] = []) => {
 	const mark = (word: string) => `&&&& ${word} TensorRT.trtexec [TensorRT v100600] [b26] # ${argv}`;
 	return [mark("RUNNING"), ...body.map((line) => at + line), mark("PASSED")].join("\n");
 };

@@ -10,7 +10,7 @@ import {
 } from "../../../src/formats/trtexec/transcript.ts";
 import { parseLog, recordedLines, recordedText } from "./recorded.ts";
 
-function read(chunks: readonly Uint8Array[]) {
+function read(chunks: Uint8Array[]) {
 	const lines: LogLine[] = [];
 	const reader = createLineReader((line) => lines.push(line));
 	for (const chunk of chunks) reader.push(chunk);
@@ -112,7 +112,7 @@ it("createLogScan is not much slower on hostile long lines than on short ones of
 		'" -> "',
 		"While parsing node number 1 [",
 	];
-	const cpuMs = (texts: readonly string[]) => {
+	const cpuMs = (texts: string[]) => {
 		const start = process.cpuUsage().user;
 		for (const text of texts) parseLog(text).forEach(createLogScan().feed);
 		return (process.cpuUsage().user - start) / 1000;

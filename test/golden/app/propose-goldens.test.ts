@@ -27,7 +27,7 @@ const net = {
 	old: manifest("net@1", "./r1/0.npy"),
 };
 
-function openRepository(files: Readonly<Record<string, string>> = {}) {
+function openRepository(files: Record<string, string> = {}) {
 	const top = temporaryFolder();
 	git(top, "init", "-q");
 	writeProject(top, { ...written, ...files });

@@ -29,7 +29,7 @@ import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts
 const int64 = 7;
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
-const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}) =>
+const workspace = (bytes: Bytes, files: Record<string, string | Uint8Array> = {}) =>
 	writeProject(temporaryFolder(), { "net.onnx": bytes, ...files });
 
 /** ONNX Runtime from the sources, where no bundle is built. */
@@ -44,7 +44,7 @@ const referenceOf = (processes: Processes) =>
 		threads: 1,
 	});
 
-async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
+async function inputsOf(cwd: string, ...argv: string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
 	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
 	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" } as const;
@@ -58,7 +58,7 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 	return { ...found, worth: describeWorth(found.how, found.cases.length) };
 }
 
-async function refusalOf(cwd: string, ...argv: readonly string[]) {
+async function refusalOf(cwd: string, ...argv: string[]) {
 	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
 		({ message, code, fix }: ConfigError) => `${message} [${code}] ${fix}`,
@@ -271,7 +271,7 @@ describe("the stored inputs of a golden, recorded again", () => {
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const image = float32([1, 2, 3, 4], [2, 2]);
 
-	function modelOf(dims: readonly OnnxDim[], name = "image") {
+	function modelOf(dims: OnnxDim[], name = "image") {
 		const port = { kind: "tensor", name, dtype: "float", dims };
 		return { graph: { inputs: [port], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
 	}

@@ -24,7 +24,7 @@ import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import tasks from "../../oracles/golden-tasks.json" with { type: "json" };
 import { float32, fromBase64, type Tensor } from "../../support/golden-tensors.ts";
 
-const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }) =>
+const pairOf = (entry: { dtype: string; shape: number[]; expected: string; got: string }) =>
 	makePair(
 		fromBase64(entry.dtype, entry.shape, entry.expected),
 		fromBase64(entry.dtype, entry.shape, entry.got),
@@ -36,7 +36,7 @@ function expectNear(value: number, wanted: number | string, tolerance = 1e-12) {
 	else expect(Math.abs(value / target - 1)).toBeLessThanOrEqual(tolerance);
 }
 
-const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] =>
+const numbered = <Entry>(entries: Entry[]): (Entry & { index: number })[] =>
 	entries.map((entry, index) => ({ ...entry, index }));
 
 it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) => {
@@ -151,7 +151,7 @@ it.each(numbered(tasks.assignments))(
 );
 
 it.each(numbered(tasks.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
-	const toDetections = (rows: readonly (readonly number[])[]) =>
+	const toDetections = (rows: number[][]) =>
 		rows
 			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => {
 				return { x1, y1, x2, y2, score, class: label, at };

@@ -30,8 +30,8 @@ interface Recorded {
 	model: string;
 	precision: Precision;
 	goldenModel?: string;
-	outputs?: Readonly<Record<string, GoldenOutput>>;
-	says: readonly (readonly string[])[];
+	outputs?: Record<string, GoldenOutput>;
+	says: string[][];
 }
 
 const mask: Record<string, GoldenOutput> = {
@@ -52,12 +52,12 @@ const logits = (got: string, limit = "1e-3") => l2("logits_out", got, limit);
 const pixels = (got: string) => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
 const movedPixel = "✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance";
 
-function runs(model: string, precision: Precision, checks: readonly string[], name?: string) {
+function runs(model: string, precision: Precision, checks: string[], name?: string) {
 	const prefix = `${in10}${name ?? `${model}-${precision}-`}`;
 	return { runs: prefix, model, precision, says: checks.map((check) => [check]) };
 }
 
-function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]) {
+function segmenter(precision: Precision, got: string[], differ: string[]) {
 	const limit = precision === "fp32" ? "1e-3" : "5e-3";
 	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
 	return { ...runs("segmenter", precision, []), outputs: mask, says };

@@ -31,7 +31,7 @@ function engine(arm: Arm, probes: string): BuiltEngine {
 interface Asked {
 	answer: Answer;
 	probes?: string;
-	arms?: readonly Arm[];
+	arms?: Arm[];
 	isScheduled?: boolean;
 }
 
@@ -52,7 +52,7 @@ function leaking(job: InferJob): InferResult {
 	return { state: "done", cases, wallMs: 1 };
 }
 
-const found = (probed: readonly Probed[], name: string) =>
+const found = (probed: Probed[], name: string) =>
 	probed.flatMap((one) => (one.state === "judged" ? one.results : [])).find(({ probe: of }) => of === name);
 
 it("probes only the head if it agrees with itself", async () => {

@@ -55,7 +55,7 @@ function watched() {
 	return { reader, alive, answer };
 }
 
-const states = (verdicts: readonly Verified[]) =>
+const states = (verdicts: Verified[]) =>
 	verdicts.map((verified) =>
 		verified.state === "judged"
 			? `${verified.verdict.case} ${verified.verdict.state}`

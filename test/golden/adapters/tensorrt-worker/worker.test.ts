@@ -49,18 +49,18 @@ interface Extra extends Partial<GoldenWorkerJob> {
 	payloadBytes?: number;
 }
 
-const jobOf = (folder: string, cases: readonly InferCase[]) => ({
+const jobOf = (folder: string, cases: InferCase[]) => ({
 	...{ cases, device: 0, plugins: [], timeoutMs: 600_000 },
 	logPath: join(folder, "worker.log"),
 });
 
-function infer(engine: FakePlan, cases: readonly InferCase[], { payloadBytes, ...job }: Extra = {}) {
+function infer(engine: FakePlan, cases: InferCase[], { payloadBytes, ...job }: Extra = {}) {
 	const folder = temporaryFolder();
 	const enginePath = writePlan(folder, engine);
 	return fakeWorker(payloadBytes).infer({ ...jobOf(folder, cases), enginePath, ...job });
 }
 
-async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Extra) {
+async function answers(engine: FakePlan, cases: InferCase[], extra?: Extra) {
 	const result = await infer(engine, cases, extra);
 	if (result.state === "failed") throw new Error(`${result.failure.code}: ${result.failure.message}`);
 	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));

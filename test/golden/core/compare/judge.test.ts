@@ -25,7 +25,7 @@ function judge(expected: Outputs, got: Outputs, options: Options = {}) {
 	return judgeCase(caseInput(expected, got, { relativeL2: { fp32: 1e-3, fp16: 5e-3 }, ...options }));
 }
 
-const specsOf = (comparators: readonly ComparatorSpec[], more: GoldenOutput = {}) => ({
+const specsOf = (comparators: ComparatorSpec[], more: GoldenOutput = {}) => ({
 	specs: { y: { comparators, ...more } as GoldenOutput },
 });
 const growthOf = ({ checks }: GoldenVerdict) => checks.filter(({ metric }) => metric === "error-growth");

@@ -48,7 +48,7 @@ function expectNear(got: number, wanted: number) {
 	else expect(got).toBe(wanted);
 }
 
-const pairOf = (rows: readonly (readonly number[])[]) =>
+const pairOf = (rows: number[][]) =>
 	makePair(float64(rows.map(([golden]) => golden!)), float64(rows.map(([, got]) => got!)));
 
 it("every metric of elements is the same in any order of the elements", () => {
@@ -145,7 +145,7 @@ it("KL divergence takes masked logits as probability 0 on both sides", () => {
 	expect(klDivergence(makePair(float32([1, 2, 3]), masked), options).value).toBe(Infinity);
 });
 
-const klOf = (expected: readonly number[], got: readonly number[], zeroProbability = 0) =>
+const klOf = (expected: number[], got: number[], zeroProbability = 0) =>
 	klDivergence(makePair(float64(expected), float64(got)), {
 		...options,
 		input: "probabilities",
@@ -181,7 +181,7 @@ it("KL divergence reads rows longer than a chunk", () => {
 	expect(topKAgreement(pair, options).value).toBe(1);
 });
 
-const ids = (values: readonly number[]) => int64(values.map(BigInt));
+const ids = (values: number[]) => int64(values.map(BigInt));
 
 it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
 	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
@@ -209,7 +209,7 @@ it("SSIM of an image smaller than its window is NaN, and channels may come last"
 	});
 	const numbers = Array.from({ length: 2 * 12 * 13 }, (_, i) => Math.sin(i * i));
 	const noisy = numbers.map((x, i) => x + 0.1 * Math.cos(i));
-	const last = (list: readonly number[]) => list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
+	const last = (list: number[]) => list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
 	const first = ssim(makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])), options);
 	const turned = makePair(float64(last(numbers), [12, 13, 2]), float64(last(noisy), [12, 13, 2]));
 	expect(ssim(turned, { ...options, channels: "last" }).value).toBeCloseTo(first.value, 12);
@@ -292,7 +292,7 @@ function pairAt(seed: number, size: number) {
 	return { golden, got: golden.map((value, index) => value + size * (errors[index] ?? 0)) };
 }
 
-function measure(kind: MetricKind, golden: readonly number[], got: readonly number[]) {
+function measure(kind: MetricKind, golden: number[], got: number[]) {
 	// Labels that the golden gets right: its own accuracy is 1.
 	const labels = Array.from({ length: rows }, (_, row) => {
 		const values = [...Float32Array.from(golden.slice(row * classes, (row + 1) * classes))];
@@ -394,7 +394,7 @@ const asked: Partial<Record<MetricKind, Partial<ComparatorSpec>>> = {
 	"recall-at-k": { k: 3 },
 };
 
-function judge(expected: Tensor, got: Tensor, kinds: readonly MetricKind[], labelsOfY: number[] = []) {
+function judge(expected: Tensor, got: Tensor, kinds: MetricKind[], labelsOfY: number[] = []) {
 	const comparators = kinds.map((kind) => ({ kind, ...asked[kind] }));
 	const specs = { y: { comparators, nonFinite: "must-match" } as GoldenOutput };
 	const input = caseInput({ y: expected }, { y: got }, { specs, precision: "fp32" });
@@ -455,7 +455,7 @@ it.each(["int64", "uint64"] as const)(
 	"integers beyond 2^53 stay distinct in a difference, a ranking and tokens of %s",
 	(dtype) => {
 		const from = 2n ** 60n;
-		const of = (offsets: readonly number[]) => {
+		const of = (offsets: number[]) => {
 			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
 			return { dtype, shape: [1, offsets.length], data };
 		};

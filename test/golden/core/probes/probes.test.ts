@@ -34,13 +34,10 @@ function subject(over: Partial<ProbeSubject> = {}): ProbeSubject {
 }
 
 const rule = { precision: "fp32", cap: 1e-3 } as const;
-const ask = (of: ProbeSubject | string, only: readonly ProbeName[] = [], donors: Tensors[] = []) =>
+const ask = (of: ProbeSubject | string, only: ProbeName[] = [], donors: Tensors[] = []) =>
 	planProbes(of, { only, donors });
 
-type RowFunction = (
-	row: readonly number[],
-	at: { place: number; batch: readonly (readonly number[])[]; call: number },
-) => number[];
+type RowFunction = (row: number[], at: { place: number; batch: number[][]; call: number }) => number[];
 
 function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 	return new Map(
@@ -57,7 +54,7 @@ function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 	);
 }
 
-const states = (judged: readonly JudgedProbe[]): Record<string, string> =>
+const states = (judged: JudgedProbe[]): Record<string, string> =>
 	Object.fromEntries(judged.map(({ probe, state }) => [probe, state]));
 
 const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"] as const;
@@ -221,7 +218,7 @@ describe("judgeProbes", () => {
 		);
 	});
 
-	const mean = (batch: readonly (readonly number[])[], index: number) =>
+	const mean = (batch: number[][], index: number) =>
 		batch.reduce((sum, row) => sum + row[index]!, 0) / batch.length;
 	const besideBy =
 		(step: number): RowFunction =>

@@ -149,7 +149,7 @@ it("proposeDetections adds mAP over the whole set if there are images enough", (
 	expect(kinds(4)).toContainEqual(["map", "set"]);
 });
 
-function columns(scales: readonly number[], rows: number, areScores = false) {
+function columns(scales: number[], rows: number, areScores = false) {
 	const random = splitMix64(7, scales);
 	const value = () => (areScores ? Math.abs(Math.sin(random.normal())) : random.normal());
 	const values = Array.from({ length: rows }, () => scales.map((scale) => scale * value()));
@@ -173,7 +173,7 @@ it.each(heads)("findScaleParts tells boxes and scores apart: $channels", (head, 
 
 const rowsOfPicture = floats([1, 1, 32, 32], (at) => (at < 512 ? 1e-6 : Math.sin(at)));
 
-it.each<[string, readonly Tensor[]]>([
+it.each<[string, Tensor[]]>([
 	["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
 	["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],
 	["a dead channel", [columns([1, 2, 0, 1], 50)]],
@@ -325,7 +325,7 @@ it.each<[string, Tensor, Specs]>([
 	(_, tensor, comparators) => {
 		const { manifest, found } = derive(tensor, comparators);
 		for (const [precision, share] of Object.entries(shares) as [Precision, number][]) {
-			const stateOf = (specs: readonly ComparatorSpec[], times: number) => {
+			const stateOf = (specs: ComparatorSpec[], times: number) => {
 				const judged = { ...manifest, outputs: { y: { comparators: specs as Specs } } };
 				const got = { y: shaken(tensor, times * share) };
 				return judgeCase(caseInput({ y: tensor }, got, { manifest: judged, precision })).state;

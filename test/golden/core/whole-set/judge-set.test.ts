@@ -28,7 +28,7 @@ interface Case {
 	labels?: number[];
 }
 
-function casesOf(cases: readonly OracleCase[]): Case[] {
+function casesOf(cases: OracleCase[]): Case[] {
 	return cases.map(({ dtype, shape, expected, got, ...rest }) => ({
 		expected: { y: fromBase64(dtype, shape, expected) },
 		got: { y: fromBase64(dtype, shape, got) },
@@ -37,11 +37,11 @@ function casesOf(cases: readonly OracleCase[]): Case[] {
 }
 
 interface Asked {
-	comparators?: readonly ComparatorSpec[];
+	comparators?: ComparatorSpec[];
 	detections?: Detections;
 }
 
-function manifestFor(cases: readonly Case[], { comparators, detections }: Asked) {
+function manifestFor(cases: Case[], { comparators, detections }: Asked) {
 	const outputs: GoldenManifest["outputs"] =
 		comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
 	const manifest = manifestOfCases(
@@ -59,21 +59,21 @@ function refOf(manifest: GoldenManifest, options: SetOptions = {}) {
 	return caseInput({}, {}, { manifest, precision: "fp32", ...options });
 }
 
-function judge(cases: readonly Case[], asked: Asked, options: SetOptions = {}) {
+function judge(cases: Case[], asked: Asked, options: SetOptions = {}) {
 	const manifest = manifestFor(cases, asked);
 	parseManifest(JSON.stringify(manifest), "golden.json");
 	const seen = manifest.cases.map((golden, index) => ({ golden, sides: cases[index] ?? null }));
 	return judgeSet(refOf(manifest, options), seen);
 }
 
-function checkOf(cases: readonly Case[], comparator: ComparatorSpec) {
+function checkOf(cases: Case[], comparator: ComparatorSpec) {
 	return judge(cases, { comparators: [{ scope: "set", ...comparator }] })?.checks[0];
 }
 
 const { rows, maps, embeddings: vectors } = oracle;
 const miou: Asked = { comparators: [{ kind: "miou", scope: "set" }] };
 
-it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
+it.each<[string, OracleCase[], ComparatorSpec, number]>([
 	["scikit-learn's top_k_accuracy_score", rows.cases, { kind: "accuracy" }, rows.accuracy["1"]],
 	["that of the two best", rows.cases, { kind: "accuracy", k: 2 }, rows.accuracy["2"]],
 	["numpy's top-k", rows.cases, { kind: "top-k" }, rows["top-k"]],

@@ -23,7 +23,7 @@ function encode(header: Header, payload: Uint8Array): Uint8Array {
 	return Buffer.concat([encodeHeader(header, payload.length), payload]);
 }
 
-function decode(chunks: readonly Uint8Array[]): { frames: RawFrame[]; broken: string | null } {
+function decode(chunks: Uint8Array[]): { frames: RawFrame[]; broken: string | null } {
 	const decoder = createFrameDecoder(limits);
 	const frames = chunks.flatMap((chunk) => decoder.push(chunk));
 	return {
