@@ -48,6 +48,7 @@ const l2 = (output: string, got: string, limit: string) =>
 	`${Number(got) <= Number(limit) ? "✓" : "✗"} ${output}: relative-l2 ${got} (≤ ${limit})`;
 const nan =
 	"✗ y: non-finite 16 (≤ 0); 16 NaN or infinite in the engine's output, 16 in the golden, but none are allowed: record it again, or set nonFinite: must-match";
+const limits: Partial<Record<Precision, string>> = { fp32: "1e-3", fp16: "5e-3", int8: "5e-2", tf32: "5e-3" };
 const logits = (got: string, limit = "1e-3") => l2("logits_out", got, limit);
 const pixels = (got: string) => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
 const movedPixel = "✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance";
@@ -58,26 +59,27 @@ function runs(model: string, precision: Precision, checks: string[], name?: stri
 }
 
 function segmenter(precision: Precision, got: string[], differ: string[]) {
-	const limit = precision === "fp32" ? "1e-3" : "5e-3";
-	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
+	const says = got.map((one, at) => [logits(one, limits[precision]), pixels(differ[at]!)]);
 	return { ...runs("segmenter", precision, []), outputs: mask, says };
 }
 
-const probabilities = (limit: string, ...got: string[]) => got.map((one) => l2("probabilities", one, limit));
+const each = (output: string, limit: string, ...got: string[]) => got.map((one) => l2(output, one, limit));
+const classifier = (precision: Precision, got: string[], name?: string) =>
+	runs("classifier", precision, each("probabilities", limits[precision]!, ...got), name);
 const table: Recorded[] = [
-	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7", "1e-6")),
-	runs("classifier", "fp16", probabilities("5e-3", "1.2e-3", "2.4e-3")),
+	classifier("fp32", ["3.3e-7", "1e-6"]),
+	classifier("fp16", ["1.2e-3", "2.4e-3"]),
 	// Never calibrated.
-	runs("classifier", "int8", probabilities("5e-2", "0.7673", "0.7915")),
+	classifier("int8", ["0.7673", "0.7915"]),
 	// --best takes int8 too, and nothing was calibrated here either.
-	runs("classifier", "int8", probabilities("5e-2", "0.7673", "0.7915"), "classifier-best-"),
+	classifier("int8", ["0.7673", "0.7915"], "classifier-best-"),
 	// Built without --noTF32, at --builderOptimizationLevel=0: it computed in TF32, and one case is just beyond what fp32 allows.
-	runs("classifier", "fp32", probabilities("1e-3", "4.2e-4", "1.2e-3"), "classifier-level0-"),
+	classifier("fp32", ["4.2e-4", "1.2e-3"], "classifier-level0-"),
 	// The same engine, called what it is.
-	runs("classifier", "tf32", probabilities("5e-3", "4.2e-4", "1.2e-3"), "classifier-level0-"),
-	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7"), "dump-output"),
+	classifier("tf32", ["4.2e-4", "1.2e-3"], "classifier-level0-"),
+	classifier("fp32", ["3.3e-7"], "dump-output"),
 	...(["fp32", "fp16"] as const).flatMap((precision) => {
-		const limit = precision === "fp32" ? "1e-3" : "5e-3";
+		const limit = limits[precision]!;
 		const hidden = precision === "fp32" ? ["6.5e-4", "5.9e-4"] : ["1.1e-3", "1e-3"];
 		return [
 			{
@@ -87,18 +89,14 @@ const table: Recorded[] = [
 					[l2("boxes", "5.4e-4", limit), l2("scores", "2.3e-4", limit)],
 				],
 			},
-			runs(
-				"encoder",
-				precision,
-				hidden.map((got) => l2("hidden", got, limit)),
-			),
+			runs("encoder", precision, each("hidden", limit, ...hidden)),
 			// TensorRT kept what overflows in fp32.
-			runs("fp16-overflow", precision, [l2("y", "7e-8", limit), l2("y", "1.8e-8", limit)]),
+			runs("fp16-overflow", precision, each("y", limit, "7e-8", "1.8e-8")),
 			runs("nan-output", precision, [nan, nan]),
 		];
 	}),
 	// A network in half precision with half outputs.
-	runs("half", "fp32", [l2("y", "0", "1e-3"), l2("y", "0", "1e-3")]),
+	runs("half", "fp32", each("y", "1e-3", "0", "0")),
 	runs("data-dependent", "fp32", [partLabels, partLabels]),
 	segmenter("fp32", ["3e-7", "3e-7"], ["0", "0"]),
 	segmenter("fp16", ["9e-4", "9.1e-4"], ["2.4e-4", "2.4e-4"]),
@@ -161,10 +159,8 @@ async function bed(recorded: Recorded) {
 	);
 	const [spec] = engineSpecs(config);
 	if (spec === undefined) throw new Error("no engine");
-	const manifest = parseManifest(
-		await ports.files.readText(join(folder, "golden.json"), inputKinds.golden),
-		"golden.json",
-	);
+	const text = await ports.files.readText(join(folder, "golden.json"), inputKinds.golden);
+	const manifest = parseManifest(text, "golden.json");
 	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
 }
 
@@ -206,12 +202,7 @@ afterAll(async () => {
 	for (const clean of ends) await clean();
 });
 
-const rows = table.map((recorded) => ({
-	...recorded,
-	name: `${recorded.runs}* at ${recorded.precision}`,
-	recorded,
-}));
-it.each(rows)("are judged so: $name", ({ recorded }) => {
+it.each(table)("are judged so: $runs* at $precision", (recorded) => {
 	const verdicts = judged.get(recorded)?.verdicts ?? [];
 	expect(
 		verdicts.map(({ message, checks }) => [
@@ -266,13 +257,9 @@ it("are taken as goldens before any engine runs, but for those of NaN", async ()
 		const { sets, faults } = await load(made);
 		expect([sets.size, faults.size]).toEqual(isNan ? [0, 1] : [1, 0]);
 		if (!isNan) continue;
+		const message = /cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/;
 		expect([...faults.values()]).toMatchObject([
-			{
-				code: "golden-uninformative",
-				message: expect.stringMatching(
-					/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/,
-				),
-			},
+			{ code: "golden-uninformative", message: expect.stringMatching(message) },
 		]);
 	}
 });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { Arm } from "../../../generated/result.ts";
-import { loadConfig } from "../../../src/core/config/parse.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { type Probed, probe } from "../../../src/golden/stages/probe.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../../src/ports/backend.ts";
+import { loaded, withModel } from "../../core/config/load.ts";
 import {
 	type Answer,
 	collect,
@@ -15,13 +15,9 @@ import {
 } from "../../support/golden-stream.ts";
 
 function engine(arm: Arm, probes: string): BuiltEngine {
-	const loaded = loadConfig(
-		`version: 1\nmodels: { net: { onnx: n.onnx, dims: { batch: { min: 1, opt: 4, max: 6 } }, probes: ${probes} } }`,
-		{ path: "trtgate.yml" },
-	);
-	if (loaded.state === "invalid") throw loaded.errors[0];
+	const dims = "dims: { batch: { min: 1, opt: 4, max: 6 } }";
+	const [spec] = engineSpecs(loaded(withModel(`${dims}, probes: ${probes}`)));
 	const plain = streamedEngine(arm);
-	const [spec] = engineSpecs(loaded.config);
 	const port = (name: string) => ({ name, kind: "tensor", dtype: "float", dims: ["batch", 3] }) as const;
 	const node = { name: "", domain: "", op: "Identity", inputs: ["x"], outputs: ["y"], attributes: [] };
 	const graph = { ...plain.model.onnx.graph, nodes: [node], inputs: [port("x")], outputs: [port("y")] };

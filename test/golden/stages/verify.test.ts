@@ -56,10 +56,8 @@ function watched() {
 }
 
 const states = (verdicts: Verified[]) =>
-	verdicts.map((verified) =>
-		verified.state === "judged"
-			? `${verified.verdict.case} ${verified.verdict.state}`
-			: verified.error.message,
+	verdicts.map((one) =>
+		one.state === "judged" ? `${one.verdict.case} ${one.verdict.state}` : one.error.message,
 	);
 
 it("runs both sides batch by batch, each with a log, and judges every case once, in order", async () => {
@@ -106,9 +104,8 @@ it("judges the whole set once, after all of its batches, and holds no batch for 
 	expect(Math.max(...alive)).toBe(10);
 	expect(verdicts.length).toBe(41);
 	expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
-	expect(verdicts.at(-1)).toMatchObject({
-		verdict: { case: "whole set", scope: "set", cases: 40, state: "match" },
-	});
+	const verdict = { case: "whole set", scope: "set", cases: 40, state: "match" };
+	expect(verdicts.at(-1)).toMatchObject({ verdict });
 });
 
 it("runs only commands of the config, and an unknown one is not a match", async () => {

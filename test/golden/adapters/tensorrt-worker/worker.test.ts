@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import type { DType } from "../../../../generated/golden.ts";
 import { createProcesses } from "../../../../src/adapters/process/processes.ts";
 import { tensorRtWorker } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { createFrameDecoder, encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
 import type { GoldenWorkerJob, InferCase, InferResult } from "../../../../src/ports/backend.ts";
+import type { Outputs, Tensor } from "../../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import {
 	type FakePlan,
@@ -26,11 +26,8 @@ const suite = missing === null ? describe : describe.skip;
 const profile = (...rows: number[]) => rows.map((count) => [count, 2]);
 
 function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}) {
-	return {
-		inputs: [{ name: "x", dtype, shape }],
-		outputs: [{ name: "y", dtype, shape, op, from: "x" }],
-		...more,
-	};
+	const outputs = [{ name: "y", dtype, shape, op, from: "x" }];
+	return { inputs: [{ name: "x", dtype, shape }], outputs, ...more };
 }
 
 const negation = plan("FLOAT", [-1, 2], "negate", { profiles: [{ x: profile(1, 4, 8) }] });
@@ -39,10 +36,9 @@ const caseOf = (x: Tensor) => ({ id: "a", inputs: { x } });
 const filled = (rows: number, value = 1) => float32([rows, 2], new Array(rows * 2).fill(value));
 
 function numbered(count: number) {
-	return Array.from({ length: count }, (_, index) => ({
-		id: `case ${index}`,
-		inputs: { x: float32([1, 2], [index, 0.5]) },
-	}));
+	return Array.from({ length: count }, (_, index) => {
+		return { id: `case ${index}`, inputs: { x: float32([1, 2], [index, 0.5]) } };
+	});
 }
 
 interface Extra extends Partial<GoldenWorkerJob> {
@@ -165,7 +161,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 
 	it("names case and tensor of inputs that do not fit, and goes on", async () => {
 		const x = float32([1, 2], [1, 2]);
-		const inputs: Record<string, Tensor>[] = [
+		const inputs: Outputs[] = [
 			{},
 			{ x, z: float32([1], [1]) },
 			{ x: int64([1, 2], [1, 2]) },
@@ -182,11 +178,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
-	it.each<[string, string]>([
-		[
-			"refuse",
-			"TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)",
-		],
+	const refused = "IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)";
+	it.each([
+		["refuse", `TensorRT did not run the case: ${refused}`],
 		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
 		["confuse", "KeyError: 'a bug'"],
 	])("loses one case and not the others when TensorRT does %s", async (what, message) => {
@@ -216,14 +210,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
+	const lost = "CUDA error 700, CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered.";
 	it.each<[string, number, Extra, string, string]>([
-		[
-			"lose the GPU",
-			2,
-			{},
-			"tool-crashed",
-			'at case "case 1" stopped: cuStreamSynchronize: CUDA error 700, CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered.',
-		],
+		["lose the GPU", 2, {}, "tool-crashed", `at case "case 1" stopped: cuStreamSynchronize: ${lost}`],
 		["crash", 3, {}, "tool-crashed", 'at case "case 2" was ended by SIGSEGV.'],
 		["hang", 2, { timeoutMs: 4_500 }, "tool-timeout", 'at case "case 1" did not finish within 4.5 s'],
 	])("names the current case when TensorRT does %s", async (what, run, extra, code, words) => {
@@ -237,15 +226,12 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(readFileSync(logPath, "utf8")).toBe("a plugin says hello\n");
 	});
 
+	const damaged = "IRuntime::deserializeCudaEngine: the plan is damaged";
 	it.each<[string, string | null, string]>([
 		["is absent", null, "cannot be read: No such file or directory"],
 		["is empty", "", "is empty"],
 		["is text", "not a plan", "is not a TensorRT plan"],
-		[
-			"is damaged",
-			`ftrt${"\0".repeat(24)}{`,
-			"a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged",
-		],
+		["is damaged", `ftrt${"\0".repeat(24)}{`, `a plan of version 0.0.0.0: ${damaged}`],
 	])("reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
@@ -261,10 +247,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expectFailure(await infer(engine, numbered(1), extra), code, words);
 	});
 
+	const caseOfA = `{"kind":"case","id":"a"`;
 	const tensorHeader = (shape: string, bytes: number) =>
-		withHeader(
-			`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`,
-		);
+		withHeader(`${caseOfA},"tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`);
 	const good = Buffer.concat(encodeCase("a", { x: float32([1, 2], [1, 2]) }));
 	it.each<[string, Uint8Array, string]>([
 		["text", Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), "the input is not made of frames"],
@@ -272,20 +257,16 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["half a prefix", good.subarray(0, 9), "ends inside a frame"],
 		["half a header", good.subarray(0, 30), "ends inside a frame"],
 		["half a payload", good.subarray(0, good.length - 3), "ends inside a frame"],
-		[
-			"a header of 4 GB",
-			Buffer.concat([good.subarray(0, 8), Buffer.alloc(4, 255), good.subarray(12)]),
-			"a header of 4294967295 bytes",
-		],
+		["a header of 4 GB", Buffer.from(good).fill(255, 8, 12), "a header of 4294967295 bytes"],
 		[
 			"a payload of 2^64 bytes",
-			Buffer.concat([good.subarray(0, 12), Buffer.alloc(8, 255)]),
+			Buffer.from(good).fill(255, 12, 20),
 			"a payload of 18446744073709551615 bytes",
 		],
 		["deep JSON", withHeader("[".repeat(100_000)), "is not JSON"],
 		["a case without an id", withHeader(`{"kind":"case"}`), "a case has no id"],
 		["a frame of another kind", withHeader(`{"kind":"hello"}`), "a frame of kind 'hello'"],
-		["a case without tensors", withHeader(`{"kind":"case","id":"a"}`), "no list of at most"],
+		["a case without tensors", withHeader(`${caseOfA}}`), "no list of at most"],
 		["an absurd shape", tensorHeader("9e99", 1), "has no shape"],
 		["huge sizes", tensorHeader(`${"9007199254740991,".repeat(15)}2`, 8), "has 8 bytes"],
 	])("answers %s with an error frame", (_, input, message) => {
@@ -313,12 +294,13 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			expect([path, await probe(python, path, folders.join(delimiter))]).toEqual([path, found]);
 	});
 
-	it.each<[string, string, string, string]>([
+	const noLibrary = "libnvinfer.so.10: cannot open";
+	it.each([
 		[
 			"a broken one",
 			python,
-			"raise ImportError('libnvinfer.so.10: cannot open shared object file')",
-			"has no TensorRT: libnvinfer.so.10: cannot open",
+			`raise ImportError('${noLibrary} shared object file')`,
+			`has no TensorRT: ${noLibrary}`,
 		],
 		["an old one", python, "__version__ = '8.2.1'", "TensorRT 8.2.1 is too old"],
 		["no Python", "/no/python3", "", "did not start"],
@@ -346,7 +328,7 @@ describe("the client of the golden worker", () => {
 	const says = (...headers: string[]) =>
 		`process.stdout.write(Buffer.from("${Buffer.concat(headers.map(withHeader)).toString("hex")}", "hex"));`;
 
-	it.each<[string, string, string]>([
+	it.each([
 		["text", `console.log("Hello, I am not a worker at all");`, "the output is not made of frames"],
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],
