@@ -56,9 +56,8 @@ it("the ONNX reader never fails otherwise than by refusing, whatever bytes chang
 it("the ONNX reader never fails otherwise than by refusing, whatever is cut out or doubled", () => {
 	fc.assert(
 		fc.property(seed, fc.tuple(fc.nat(), fc.nat()), fc.boolean(), (...[original, [one, two], doubles]) => {
-			const [from, to] = [one % original.length, two % original.length].sort(
-				(left, right) => left - right,
-			) as [number, number];
+			const ends = [one % original.length, two % original.length];
+			const [from, to] = [Math.min(...ends), Math.max(...ends)];
 			const middle = doubles ? original.subarray(from, to) : new Uint8Array(0);
 			exercise(Buffer.concat([original.subarray(0, to), middle, original.subarray(doubles ? to : from)]));
 			exercise(Buffer.concat([original.subarray(0, from), original.subarray(to)]));
