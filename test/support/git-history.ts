@@ -35,7 +35,6 @@ export function gitProcesses(env: Readonly<Record<string, string>> = {}): Proces
 
 export interface DrawnCommit {
 	name: string;
-	/** Names of commits drawn before. */
 	parents?: readonly string[];
 	/** Files that this commit writes beside `name`, which holds its name; all that it inherits stay. */
 	files?: Readonly<Record<string, string>>;
@@ -43,9 +42,7 @@ export interface DrawnCommit {
 
 export interface Drawing {
 	commits: readonly DrawnCommit[];
-	/** Commit names by full ref name. */
 	refs: Readonly<Record<string, string>>;
-	/** Annotated tags: commit names by tag name. */
 	annotated?: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +50,6 @@ const who = "t <t@example.invalid>";
 /** Commits lie an hour apart, in the order they are drawn. */
 const firstSeconds = 1_760_000_000;
 
-/** `main-0` to `main-9`, one after the other. */
 export function line(name: string, count: number, from?: string): DrawnCommit[] {
 	return Array.from({ length: count }, (_, index) => {
 		const parent = index === 0 ? from : `${name}-${index - 1}`;
@@ -61,7 +57,6 @@ export function line(name: string, count: number, from?: string): DrawnCommit[] 
 	});
 }
 
-/** A bare repository that serves any commit it has, as GitHub does. @returns hashes by commit name. */
 export function drawRepository(folder: string, drawing: Drawing): Map<string, string> {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q", "--bare");
@@ -135,7 +130,7 @@ export interface Checkout {
 	depth: number;
 }
 
-/** Leaves a clone as actions/checkout does: one remote, the commit of the run, HEAD there. */
+/** As actions/checkout does. */
 export function checkOut({ origin, folder, ref, commit, depth }: Checkout): string {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q");

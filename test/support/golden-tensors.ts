@@ -25,14 +25,13 @@ export function zeros(dtype: DType, shape: readonly number[]): Tensor {
 	return { dtype, shape, data: new Uint8Array(elementCount(shape) * elementBytes[dtype]) };
 }
 
-/** JSON cannot write these. */
+/** JSON has no NaN and no Infinity. */
 export function toNumber(value: number | string): number {
 	return Number(value);
 }
 
 export const modelSha256 = "a".repeat(64);
 
-/** A manifest with one case of these outputs. */
 export function manifestOf(
 	outputs: Readonly<Record<string, Tensor>>,
 	specs: Readonly<Record<string, GoldenOutput>> = {},
@@ -48,7 +47,6 @@ function caseOf(outputs: Readonly<Record<string, Tensor>>): GoldenCase {
 	return { id: "", inputs: {}, outputs: Object.fromEntries(files) };
 }
 
-/** Its cases are case-0, case-1, … */
 export function manifestOfCases(
 	cases: readonly Readonly<Record<string, Tensor>>[],
 	specs: Readonly<Record<string, GoldenOutput>> = {},
@@ -63,7 +61,6 @@ export function manifestOfCases(
 	};
 }
 
-/** The one case of manifestOf on an engine. */
 export function caseInput(
 	expected: Readonly<Record<string, Tensor>>,
 	got: Readonly<Record<string, Tensor>>,

@@ -1,5 +1,3 @@
-// Nights with a known truth: engines that creep and step, machines at random, disturbances, pins that move.
-
 import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { dueForFreshPairs } from "../../src/history/core/alarms.ts";
 import { kindOf } from "../../src/history/core/points.ts";
@@ -9,13 +7,13 @@ import { hash, nightAt, short } from "./history-records.ts";
 export interface Event {
 	kind: "creep" | "step" | "host" | "method" | "neighbour" | "golden";
 	night: number;
-	/** Numbers of the series that it touches; empty: all. */
+	/** Empty: all. */
 	series: readonly number[];
 }
 
 export interface Nights {
 	records: { name: string; record: HistoryRecord }[];
-	/** True chained level of each series at each night, against the night before the first. */
+	/** By night and series, against the night before the first. */
 	levels: number[][];
 	events: readonly Event[];
 }
@@ -52,9 +50,7 @@ export interface Plan {
 	series: number;
 	events: readonly Event[];
 	rotations: readonly number[];
-	/** The driver's branch changes. */
 	driverAt?: number;
-	/** Nights after an alarm at which a commit accepts it. */
 	acceptAfter?: number;
 }
 
@@ -88,7 +84,6 @@ export function simulateNights(plan: Plan): Nights {
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
 	const known: HistoryRecord[] = [];
-	/** The state that each pin had, by its commit. */
 	const pins = new Map<string, Pin[]>();
 	let pin = "";
 	const rotate = (night: number): void => {
@@ -133,7 +128,6 @@ export function simulateNights(plan: Plan): Nights {
 			tensorrt: "10.6.0",
 			host: `host-${host}`,
 		};
-		// As the job decides, also whether a link is certain enough.
 		const old = pins.get(pinToLink(readSeries(known), { kind: kindOf({ machine }), pin }) ?? "");
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
 			const ns = Math.round(
@@ -196,7 +190,6 @@ export function simulateNights(plan: Plan): Nights {
 		};
 		shown.records.push({ name: `${night}.json`, record });
 		shown.levels.push(engines.map(({ level }) => level));
-		// As the job does: what stands out is measured again at once.
 		for (const due of dueForFreshPairs(readSeries([...known, record]))) {
 			const index = Number(/\d+/.exec(due)?.[0]);
 			const row = rows.find(({ series, kind }) => series === due && kind === "engine");

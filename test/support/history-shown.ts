@@ -1,4 +1,3 @@
-// Compares what `trtgate trend --json` shows night by night with what is true of the nights.
 import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import type { Nights } from "./history-nights.ts";
 import { nightAt } from "./history-records.ts";

@@ -1,6 +1,5 @@
-// Engines with one planted change each, derived from recorded layer files and their times: nobody built these, so that the culprit
-// and its cost are known exactly. Times scatter as in recorded profiles: each draws all its deviations from one of them, so that
-// layers of one profile deviate together.
+// Derived from recorded engines: nobody built these, so that the culprit and its cost are known exactly. All layers of a profile take
+// their deviations from one recorded profile, since they deviate together.
 import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/engine/core/layer.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
@@ -11,16 +10,13 @@ export interface Planted {
 	head: RecordedEngine;
 	/** A node of the culprit, as the head names it; of what is gone, as the base does. */
 	culprit: string;
-	/** True cost of the change in milliseconds. */
 	costMs: number;
-	/** Times of both engines in timed runs, if the recording has them. */
 	enginesMs: { base: number; head: number } | null;
 }
 
 export interface Host extends RecordedEngine {
 	/** More profiles of the same engine, built again: they only say how times scatter. */
 	rebuilt?: readonly LayerProfile[];
-	/** Median of timed runs. */
 	medianMs?: number;
 }
 
@@ -49,7 +45,6 @@ const profiles = 4;
 const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
 const timedRunShare = 0.0003;
 
-/** Draws by how much each recorded layer deviates from its mean in one profile. */
 type Draw = (random: () => number) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {
@@ -103,9 +98,7 @@ interface Outcome {
 	base?: Timed[];
 	head: Timed[];
 	culprit: string;
-	/** Factor that another clock applies to all times of the head. */
 	clock?: number;
-	/** Built without details: only the names of the layers are known. */
 	namesOnly?: true;
 }
 
@@ -146,7 +139,6 @@ function copy(of: LayerTensor, to: string, { name, like }: Timed, ms: number): T
 
 const shortMs = 0.006;
 
-/** Two layers for one: the last node of a fusion by itself. */
 function halves(layer: Timed, rest: number): [Timed, Timed] {
 	const cut = Math.max(1, layer.onnxNodes.length - 1);
 	const between = { ...layer.outputs[0]!, name: `${layer.outputs[0]!.name} before` };
@@ -386,7 +378,6 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	},
 };
 
-/** Layers that take some time, spread over the engine. */
 function places(layers: readonly Timed[], count: number): number[] {
 	const fit = layers.flatMap(({ kind, ms, onnxNodes, region, weights }, at) =>
 		kind === "compute" && ms > 0.006 && onnxNodes.length > 1 && region === null && weights !== null
@@ -410,7 +401,6 @@ function overheadOf(layers: readonly Timed[], { medianMs }: Host): number {
 	return medianMs === undefined ? 0 : (timed.reduce((sum, { ms }) => sum + ms, 0) - medianMs) / timed.length;
 }
 
-/** Each kind at `turns` places of each engine. */
 export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2): Planted[] {
 	return Object.entries(hosts).flatMap(([engine, host], which) =>
 		Object.entries(kinds).flatMap(([kind, change], number) => {
@@ -437,7 +427,7 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 	);
 }
 
-/** The same engine built again: every time and Myelin's numbers differ, nothing else. */
+/** Built again: only times and Myelin's numbers differ. */
 export function rebuilt(host: Host, seed: number): { base: RecordedEngine; head: RecordedEngine } {
 	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomOf(seed)];
 	const other = (text: string) =>

@@ -1,9 +1,7 @@
-// Small ONNX models that keep to what probes ask, and such that each break one rule on purpose.
 import { attribute, type Bytes, floats, int64s, model, node, tensor, value } from "./onnx-writer.ts";
 
 const features = 8;
 
-/** A fixed matrix whose rows differ. */
 function weights(rows: number, columns: number): Bytes {
 	return floats(...Array.from({ length: rows * columns }, (_, index) => Math.sin(1 + index)));
 }
@@ -27,10 +25,8 @@ function rowModel({ nodes, initializers = [] }: Rows): Bytes {
 	});
 }
 
-/** Row by row, as an engine should. */
 export const steady = rowModel({ nodes: [node({ op: "Tanh", inputs: ["x"], outputs: ["h"] })] });
 
-/** Every row is less the mean of its batch. */
 export const batchMean = rowModel({
 	nodes: [
 		node({
@@ -45,13 +41,11 @@ export const batchMean = rowModel({
 
 const zero = tensor({ name: "axis", dtype: 7, dims: [], raw: int64s(0) });
 
-/** Each row is added to all below it: only those depend on other rows. */
 export const runningSum = rowModel({
 	nodes: [node({ op: "CumSum", inputs: ["x", "axis"], outputs: ["h"] })],
 	initializers: [zero],
 });
 
-/** Noise in every run, as of a model that kept its dropout. */
 export const random = rowModel({
 	nodes: [
 		node({ op: "RandomNormalLike", inputs: ["x"], outputs: ["noise"] }),
@@ -59,7 +53,6 @@ export const random = rowModel({
 	],
 });
 
-/** Rows are added the number of rows: right for the exported batch size only. */
 export const countsRows = rowModel({
 	nodes: [
 		node({ op: "Shape", inputs: ["x"], outputs: ["shape"], attributes: [attribute.integer("end", 1)] }),
@@ -68,7 +61,6 @@ export const countsRows = rowModel({
 	],
 });
 
-/** A slope over the rows: equal rows come out unequal. */
 export const slopedRows = rowModel({
 	nodes: [
 		node({ op: "Mul", inputs: ["x", "none"], outputs: ["zeros"] }),
@@ -83,7 +75,6 @@ export const slopedRows = rowModel({
 	],
 });
 
-/** Takes two rows at a time: batches of one and three it cannot answer. */
 export const pairsOnly = rowModel({
 	nodes: [
 		node({ op: "Reshape", inputs: ["x", "pairs"], outputs: ["paired"] }),
@@ -104,7 +95,6 @@ interface Pooling {
 	nodes: readonly Bytes[];
 }
 
-/** Token embeddings, pooled over positions; the mask comes as int64. */
 function pooled({ nodes }: Pooling): Bytes {
 	return model({
 		inputs: [value("input_ids", ["batch", "seq"], 7), value("attention_mask", ["batch", "seq"], 7)],
@@ -142,7 +132,6 @@ const sum = (from: string, to: string): Bytes =>
 		attributes: [attribute.integer("keepdims", 0)],
 	});
 
-/** The mean over what the mask lets through. */
 export const maskedMean = pooled({
 	nodes: [
 		positionAxis,
@@ -153,7 +142,6 @@ export const maskedMean = pooled({
 	],
 });
 
-/** The mask is read, and only for the count: what stands in the padding is summed all the same. */
 export const ignoresMask = pooled({
 	nodes: [
 		positionAxis,
@@ -163,7 +151,7 @@ export const ignoresMask = pooled({
 	],
 });
 
-/** Padding is masked, and divided by as if it counted: only another length shows it. */
+/** Divides by the padding too: only another length shows it. */
 export const countsPadding = pooled({
 	nodes: [
 		node({ op: "Mul", inputs: ["embedded", "weight"], outputs: ["masked"] }),
@@ -173,7 +161,6 @@ export const countsPadding = pooled({
 
 const side = 4;
 
-/** A batch that the file fixes at three, each picture by itself. */
 export const fixedBatch = model({
 	inputs: [value("image", [3, 1, side, side])],
 	outputs: [value("y", [3, 1, side, side])],
@@ -181,7 +168,6 @@ export const fixedBatch = model({
 	opsets: { "": 17 },
 });
 
-/** No axis of rows at all. */
 export const single = model({
 	inputs: [value("x", [1, features])],
 	outputs: [value("y", [1, 4])],
@@ -190,7 +176,6 @@ export const single = model({
 	opsets: { "": 17 },
 });
 
-/** A logarithm of a number below zero: no value to compare. */
 export const notFinite = rowModel({
 	nodes: [
 		node({ op: "Abs", inputs: ["x"], outputs: ["size"] }),

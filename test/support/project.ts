@@ -1,4 +1,3 @@
-// A small project in a temporary folder, and the built command line run on it.
 import { spawn } from "node:child_process";
 import {
 	cpSync,
@@ -35,7 +34,7 @@ models:
     golden: golden/golden.json
 ${quickMeasure}`;
 
-/** `config` without its timed runs, each of which is a process: for tests that are not about speed. */
+/** Timed runs are a process each: for tests that are not about speed. */
 export function untimed(config: string = quickConfig): string {
 	return config.replace(/workloads: \[.*\]/, "workloads: []");
 }
@@ -43,14 +42,13 @@ export function untimed(config: string = quickConfig): string {
 /** Calls back at the end of a test; one of several that run at the same time must bring its own. */
 export type AtEnd = (clean: () => void | Promise<void>) => void;
 
-/** A temporary folder that goes with the test. */
 export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-")));
 	atEnd(() => rmSync(folder, { recursive: true, force: true }));
 	return folder;
 }
 
-/** Writes files by name; a value that starts with `fixture:` is copied from the fixtures. */
+/** Copies a value that starts with `fixture:` from the fixtures. */
 export function writeProject(folder: string, files: Readonly<Record<string, string | Uint8Array>>): string {
 	for (const [name, content] of Object.entries(files)) {
 		const path = join(folder, name);
@@ -62,7 +60,6 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 	return folder;
 }
 
-/** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
 export function quickProject(
 	folder: string,
 	files: Readonly<Record<string, string | Uint8Array>> = {},
@@ -84,16 +81,12 @@ export interface CliRun {
 
 export interface CliOptions {
 	cwd: string;
-	/** Folder of the bundle; TRTGATE_DIST or the committed one by default. */
 	dist?: string;
 	env?: Readonly<Record<string, string>>;
-	/** Called with the child's process id as soon as it runs. */
 	onStart?(pid: number): void;
-	/** Called with each piece of text that the child writes to stderr. */
 	onStderr?(text: string): void;
 }
 
-/** Folder to which the bundle unpacks ONNX Runtime, shared by all tests. */
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
@@ -120,7 +113,6 @@ function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
 	};
 }
 
-/** In a process of its own. */
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const env = commandEnvironment(options);
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -135,7 +127,6 @@ interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 	exitCode?: number;
 }
 
-/** Shows what the process said if it ended with another code. */
 export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
 	expect(exitCode, stdout + stderr).toBe(code);
 }
@@ -147,13 +138,11 @@ export function readResult(out: string): Result {
 export interface Gated {
 	run: CliRun;
 	folder: string;
-	/** Throws where the run left none. */
 	readonly result: Result;
-	/** Text of a report; `terminal` is what the run printed. */
+	/** `terminal` is what the run printed. */
 	report(name: string): string;
 }
 
-/** Gates the folders `base` and `head` of a folder. */
 export async function gateFolders(
 	folder: string,
 	{ argv = [], ...options }: Omit<Partial<CliOptions>, "cwd"> & { argv?: readonly string[] } = {},
@@ -172,7 +161,6 @@ export async function gateFolders(
 
 type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
-/** A folder with two quick projects, `base` and `head`. */
 export function twoProjects(base: ProjectFiles, head: ProjectFiles, atEnd?: AtEnd): string {
 	const folder = temporaryFolder(atEnd);
 	quickProject(join(folder, "base"), base);

@@ -1,4 +1,3 @@
-// A repository with one pull request, bare as on a server, and the workspace that a workflow has of it.
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
@@ -9,7 +8,6 @@ import { type AtEnd, temporaryFolder, writeProject } from "./project.ts";
 export interface PullRepository {
 	root: string;
 	origin: string;
-	/** main and then feature, merged as refs/pull/7/merge. */
 	base: string;
 	head: string;
 	merge: string;
@@ -17,7 +15,6 @@ export interface PullRepository {
 
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
-/** A repository with a pull request, whose base and head hold the given files. */
 export function makeRepository(
 	files: { base: ProjectFiles; head: ProjectFiles },
 	atEnd?: AtEnd,

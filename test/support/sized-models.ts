@@ -1,7 +1,5 @@
-// Models whose sizes must be found: a reader of text lines and a reader of digits.
 import { attribute, type Dim, floats, model, node, tensor, value } from "./onnx-writer.ts";
 
-/** Values of a layer that learned something: of both signs, none alike. */
 export function weights(name: string, dims: readonly number[]) {
 	const count = dims.reduce((product, size) => product * size, 1);
 	const values = Array.from(
@@ -11,7 +9,6 @@ export function weights(name: string, dims: readonly number[]) {
 	return tensor({ name, dims, raw: floats(...values) });
 }
 
-/** Conv with windows that move further down than across, as in readers of text lines, and two scores. */
 export function lineReader(dims: readonly Dim[]) {
 	const conv = [attribute.integers("strides", [2, 1]), attribute.integers("pads", [1, 1, 1, 1])];
 	return model({
@@ -28,7 +25,6 @@ export function lineReader(dims: readonly Dim[]) {
 	});
 }
 
-/** Takes 28 × 28 and nothing else, which only its weights say. */
 export function digitReader() {
 	return model({
 		inputs: [value("image", ["batch", 1, "height", "width"])],

@@ -1,4 +1,3 @@
-// A small text encoder, with the oracle's tokenizers, for tests of recorded inputs.
 import { readFileSync } from "node:fs";
 import {
 	attribute,
@@ -15,7 +14,6 @@ import {
 const [float, int64] = [1, 7];
 export const oracle = JSON.parse(readFileSync("test/oracles/golden-inputs.json", "utf8"));
 
-/** Weights without a pattern. */
 export function weight(name: string, ...dims: readonly number[]): Bytes {
 	const count = dims.reduce((product, size) => product * size, 1);
 	return tensor({

@@ -37,7 +37,6 @@ function createRun(call: Call): CheckRun {
 	return run;
 }
 
-/** A sha stands for itself; a branch for the head of its pull request or of the repository. */
 async function shaOf(world: World, ref: string): Promise<string> {
 	if (/^[0-9a-f]{40}$/.test(ref)) return ref;
 	const pull = world.state.pulls.find(({ headRef }) => headRef === ref.replace(/^(refs\/)?heads\//, ""));

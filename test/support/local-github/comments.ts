@@ -13,7 +13,6 @@ import { type Json, pageUrl, renderUser } from "./render.ts";
 import type { Comment } from "./state.ts";
 import type { World } from "./world.ts";
 
-/** GitHub counts characters of a body and refuses more. */
 export const maxCharacters = 65_536;
 
 export function bodyTooLong(resource: string, body: string | null | undefined): Reply | undefined {
@@ -50,7 +49,6 @@ function renderComment(world: World, comment: Comment): Json {
 	return { id, body, user: renderUser(author), html_url: pageUrl(world, page) };
 }
 
-/** Adds a comment as a person or a bot would have written it. */
 export function addComment(world: World, comment: { issue: number; body: string; author: string }): Comment {
 	const added = { id: world.nextId(), ...comment };
 	world.state.comments.push(added);

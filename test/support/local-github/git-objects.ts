@@ -14,7 +14,6 @@ export interface CommitFacts {
 const text = (bytes: Buffer): string => bytes.toString().trimEnd();
 const isSha = (value: string): boolean => /^[0-9a-f]{40}$/.test(value);
 
-/** The type of an object; undefined where there is none. */
 export async function typeOf(git: GitStore, sha: string): Promise<string | undefined> {
 	return isSha(sha) ? await git.run(["cat-file", "-t", sha]).then(text, () => undefined) : undefined;
 }
@@ -40,7 +39,6 @@ interface TreeEntry {
 	sha?: string | null;
 }
 
-/** Lists a tree, whole or one level deep. */
 async function listTree(git: GitStore, sha: string, isRecursive: boolean): Promise<Json[]> {
 	const argv = ["ls-tree", "-z", "-l", ...(isRecursive ? ["-r", "-t"] : []), sha];
 	const lines = (await git.run(argv)).toString().split("\0").filter(Boolean);
@@ -56,7 +54,6 @@ function isTreePath(path: string): boolean {
 	return path.split("/").every((part) => !["", ".", ".."].includes(part) && part.toLowerCase() !== ".git");
 }
 
-/** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
 async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
 	if (entries.some(({ path }) => !isTreePath(path ?? ""))) throw new Error("a path that no tree can hold");
 	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };

@@ -1,4 +1,3 @@
-// Refs of the repository: created, moved forward or by force, deleted.
 import type { GitStore } from "./git.ts";
 import { typeOf } from "./git-objects.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse, textOf } from "./http.ts";
@@ -18,7 +17,6 @@ async function findRef(
 	return sha === "" ? undefined : { ref, sha, type };
 }
 
-/** Whether git did it; it says no by failing. */
 function succeeds(command: Promise<unknown>): Promise<boolean> {
 	return command.then(
 		() => true,

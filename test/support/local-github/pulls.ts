@@ -24,7 +24,6 @@ function issueOf(world: World, pull: Pull): Issue {
 
 const none = "0".repeat(40);
 
-/** git knows the base better than a payload without one. */
 async function baseShaOf(world: World, pull: Pull): Promise<string> {
 	if (pull.baseSha !== none && pull.baseSha !== "") return pull.baseSha;
 	return (await (await world.git()).resolve(pull.baseRef)) ?? none;

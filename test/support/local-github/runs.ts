@@ -30,7 +30,6 @@ function renderJob(job: JobExecution): Json {
 	};
 }
 
-/** Only jobs of the last attempt by default. */
 function listJobs(call: Call, run: Run): Reply {
 	const all = call.world.state.jobs.filter(({ runId }) => runId === run.id);
 	const jobs =
@@ -49,7 +48,6 @@ function listArtifacts(call: Call, run: Run): Reply {
 	}));
 }
 
-/** Handles a request about the run that the path names. */
 function ofRun(reply: (call: Call, run: Run) => Reply): Route["handle"] {
 	return (call) => {
 		const run = call.world.state.runs.find(({ id }) => id === Number(call.params["run_id"]));
