@@ -91,27 +91,20 @@ function measured(layers: readonly Timed[], draw: Draw, random: () => number): R
 interface Change {
 	layers: Timed[];
 	at: number;
-	random: () => number;
+	/** At `at`. */
+	layer: Timed;
+	/** Layers with others in place of `layer`. */
+	swap(...by: Timed[]): Timed[];
 }
 
 interface Outcome {
 	base?: Timed[];
 	head: Timed[];
-	culprit: string;
+	culprit?: string;
 	clock?: number;
 	namesOnly?: true;
 }
 
-const insert = (layers: readonly Timed[], at: number, ...more: Timed[]): Timed[] => [
-	...layers.slice(0, at),
-	...more,
-	...layers.slice(at),
-];
-const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => [
-	...layers.slice(0, at),
-	...by,
-	...layers.slice(at + 1),
-];
 const nodeOf = ({ onnxNodes, name }: Timed): string => onnxNodes[0] ?? name;
 const as = (dtype: string, format: string) => (tensor: LayerTensor) => ({ ...tensor, dtype, format });
 
@@ -186,157 +179,96 @@ function renamed(layers: readonly Timed[]): Timed[] {
 	}));
 }
 
+/** Reads what the layer writes. */
+function fresh(layer: Timed, elements: number): Timed {
+	const out = layer.outputs[0]!;
+	const tensors = { inputs: [out], outputs: [{ ...out, name: "fresh_out" }] };
+	return { ...layer, ...tensors, name: "fresh", weights: { dtype: "fp16", elements } };
+}
+
 const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
-	"cast to fp32": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"cast to fp32": ({ layer, swap }) => {
 		const own = { ...inType(layer, "fp32", "Float"), ms: layer.ms * 1.7 };
-		const before = copy(layer.inputs[0]!, "Float", layer, 0.004);
-		return { head: swap(layers, at, before, own), culprit: nodeOf(layer) };
+		return { head: swap(copy(layer.inputs[0]!, "Float", layer, 0.004), own) };
 	},
-	"split fusion": ({ layers, at }) => ({
-		head: swap(layers, at, ...halves(layers[at]!, 0.6)),
-		culprit: nodeOf(layers[at]!),
-	}),
-	reformat: ({ layers, at }) => {
-		const layer = layers[at]!;
-		return { head: insert(layers, at, copy(layer.inputs[0]!, "Half", layer, 0.006)), culprit: nodeOf(layer) };
-	},
-	widened: ({ layers, at }) => {
-		const layer = layers[at]!;
+	"split fusion": ({ layer, swap }) => ({ head: swap(...halves(layer, 0.6)) }),
+	reformat: ({ layer, swap }) => ({ head: swap(copy(layer.inputs[0]!, "Half", layer, 0.006), layer) }),
+	widened: ({ layer, swap }) => {
 		const weights =
 			layer.weights === null ? null : { ...layer.weights, elements: layer.weights.elements * 2 };
 		const outputs = layer.outputs.map((tensor) => ({
 			...tensor,
 			dims: tensor.dims.map((size, axis) => (axis === 1 ? size * 2 : size)),
 		}));
-		return {
-			head: swap(layers, at, { ...layer, weights, outputs, ms: layer.ms * 1.5 }),
-			culprit: nodeOf(layer),
-		};
+		return { head: swap({ ...layer, weights, outputs, ms: layer.ms * 1.5 }) };
 	},
-	"lost int8": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = { ...inType(layer, "int8", "Int8"), ms: layer.ms * 0.6 };
-		return { base: swap(layers, at, own), head: layers, culprit: nodeOf(layer) };
+	"lost int8": ({ layers, layer, swap }) => ({
+		base: swap({ ...inType(layer, "int8", "Int8"), ms: layer.ms * 0.6 }),
+		head: layers,
+	}),
+	plugin: ({ layer, swap }) => {
+		const name = "MyPlugin_0";
+		const bare = { type: "PluginV3", onnxNodes: [name], parameters: {}, weights: null, tactic: null };
+		return { head: swap({ ...layer, ...bare, name, ms: layer.ms * 2 }), culprit: name };
 	},
-	plugin: ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = {
-			...layer,
-			name: "MyPlugin_0",
-			type: "PluginV3",
-			onnxNodes: ["MyPlugin_0"],
-			parameters: {},
-			weights: null,
-			tactic: null,
-			ms: layer.ms * 2,
-		};
-		return { head: swap(layers, at, own), culprit: "MyPlugin_0" };
+	"other opset": ({ layer, swap }) => {
+		const onnxNodes = layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]);
+		const own = { ...layer, onnxNodes, tactic: "other", ms: layer.ms * 1.4 };
+		return { head: swap(own), culprit: `${nodeOf(layer)}_a` };
 	},
-	"other opset": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = {
-			...layer,
-			onnxNodes: layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]),
-			tactic: "other",
-			ms: layer.ms * 1.4,
-		};
-		return { head: swap(layers, at, own), culprit: `${nodeOf(layer)}_a` };
-	},
-	"renamed export with another kernel": ({ layers, at }) => {
-		const head = renamed(swap(layers, at, { ...layers[at]!, tactic: "slow", ms: layers[at]!.ms * 1.6 }));
+	"renamed export with another kernel": ({ at, layer, swap }) => {
+		const head = renamed(swap({ ...layer, tactic: "slow", ms: layer.ms * 1.6 }));
 		return { head, culprit: nodeOf(head[at]!) };
 	},
-	"counted names and a new layer": ({ layers, at }) => {
+	"counted names and a new layer": ({ layers, at, layer, swap }) => {
 		const count = (all: readonly Timed[]): Timed[] => {
 			let next = 0;
-			return all.map((layer) => ({ ...layer, onnxNodes: layer.onnxNodes.map(() => `Node_${next++}`) }));
+			return all.map((one) => ({ ...one, onnxNodes: one.onnxNodes.map(() => `Node_${next++}`) }));
 		};
-		const layer = layers[at]!;
-		const out = layer.outputs[0]!;
-		const fresh: Timed = {
-			...layer,
-			name: "fresh",
-			inputs: [out],
-			outputs: [{ ...out, name: "fresh_out" }],
-			weights: { dtype: "fp16", elements: 12_345 },
-			ms: 0.008,
-		};
-		const head = count(insert(layers, at + 1, fresh));
+		const head = count(swap(layer, { ...fresh(layer, 12_345), ms: 0.008 }));
 		return { base: count(layers), head, culprit: nodeOf(head[at + 1]!) };
 	},
-	gone: ({ layers, at }) => ({
-		head: layers.filter((_, index) => index !== at),
-		culprit: nodeOf(layers[at]!),
+	gone: ({ swap }) => ({ head: swap() }),
+	"another kernel": ({ layer, swap }) => ({
+		head: swap({ ...layer, tactic: "another", ms: layer.ms * 1.3 }),
 	}),
-	"another kernel": ({ layers, at }) => {
-		const layer = layers[at]!;
-		return {
-			head: swap(layers, at, { ...layer, tactic: "another", ms: layer.ms * 1.3 }),
-			culprit: nodeOf(layer),
-		};
-	},
-	"new block": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"new block": ({ layer, swap }) => {
 		const names = ["new.0", "new.1", "new.2"];
 		const block = names.map((name): Timed => ({ ...layer, name, onnxNodes: [name], ms: 0.006 }));
-		return { head: insert(layers, at + 1, ...block), culprit: "new.0" };
+		return { head: swap(layer, ...block), culprit: "new.0" };
 	},
-	"second consumer": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"second consumer": ({ layer, swap }) => {
 		const [first, second] = halves(layer, 0.5);
-		const probe: Timed = {
-			...second,
-			name: "probe",
-			type: "Reduce",
-			onnxNodes: ["probe"],
-			outputs: [{ ...second.outputs[0]!, name: "probed" }],
+		const outputs = [{ ...second.outputs[0]!, name: "probed" }];
+		return {
+			head: swap(first, second, { ...second, name: "probe", type: "Reduce", onnxNodes: ["probe"], outputs }),
 		};
-		return { head: swap(layers, at, first, second, probe), culprit: nodeOf(layer) };
 	},
-	"merged fusion": ({ layers, at }) => ({
-		base: swap(layers, at, ...halves(layers[at]!, 0.7)),
-		head: layers,
-		culprit: nodeOf(layers[at]!),
-	}),
-	"round trip": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"merged fusion": ({ layers, layer, swap }) => ({ base: swap(...halves(layer, 0.7)), head: layers }),
+	"round trip": ({ layer, swap }) => {
 		const there = copy(layer.inputs[0]!, "Float", layer, 0.005);
-		const back = {
-			...copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005),
-			name: `${there.name} again`,
-		};
-		return { head: insert(layers, at, there, back), culprit: nodeOf(layer) };
+		const back = copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005);
+		return { head: swap(there, { ...back, name: `${there.name} again` }, layer) };
 	},
-	"lost fusion in every second layer": ({ layers, at }) => {
-		const like = layers[at]!;
-		const every = layers.flatMap((layer, index) =>
+	"lost fusion in every second layer": ({ layers, layer: like }) => ({
+		head: layers.flatMap((layer, index) =>
 			layer === like ||
 			(index % 2 === 0 && layer.type === like.type && layer.onnxNodes.length > 1 && layer.ms > 0)
 				? halves(layer, 0.5)
 				: [layer],
-		);
-		return { head: every, culprit: nodeOf(like) };
-	},
-	"unfused DequantizeLinear": ({ layers, at }) => {
-		const layer = layers[at]!;
+		),
+	}),
+	"unfused DequantizeLinear": ({ layer, swap }) => {
 		const [narrow, input] = [as("int8", "Int8"), layer.inputs[0]!];
-		const own = { ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 };
-		const dequantize = {
-			...copy(narrow(input), input.format, layer, 0.005),
-			name: "dq",
-			kind: "quantize" as const,
-			servedLayer: null,
-		};
+		const dequantize = { name: "dq", kind: "quantize" as const, servedLayer: null, onnxNodes: ["dq"] };
 		return {
-			base: swap(layers, at, own),
-			head: swap(layers, at, { ...dequantize, onnxNodes: ["dq"] }, layer),
-			culprit: nodeOf(layer),
+			base: swap({ ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 }),
+			head: swap({ ...copy(narrow(input), input.format, layer, 0.005), ...dequantize }, layer),
 		};
 	},
-	"names only, a new layer": ({ layers, at }) => {
-		const fresh = { ...layers[at]!, name: "fresh.conv", onnxNodes: ["fresh.conv"] };
-		return { head: insert(layers, at + 1, fresh), culprit: "fresh.conv", namesOnly: true };
+	"names only, a new layer": ({ layer, swap }) => {
+		const name = "fresh.conv";
+		return { head: swap(layer, { ...layer, name, onnxNodes: [name] }), culprit: name, namesOnly: true };
 	},
 	"another clock and a cast": (change) => ({ ...kinds["cast to fp32"]!(change), clock: 1.015 }),
 	"slower here, faster there": ({ layers, at }) => {
@@ -351,30 +283,20 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 					? { ...layer, tactic: "fast", ms: layer.ms * 0.8 }
 					: layer,
 		);
-		return { head, culprit: nodeOf(layers[at]!) };
+		return { head };
 	},
-	"renamed export and a new layer": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const out = layer.outputs[0]!;
-		const fresh: Timed = {
-			...layer,
-			name: "fresh",
-			onnxNodes: ["fresh"],
-			inputs: [out],
-			outputs: [{ ...out, name: "fresh_out" }],
-			ms: 0.009,
-		};
-		const head = renamed(insert(layers, at + 1, { ...fresh, weights: { dtype: "fp16", elements: 4321 } }));
+	"renamed export and a new layer": ({ at, layer, swap }) => {
+		const head = renamed(swap(layer, { ...fresh(layer, 4321), onnxNodes: ["fresh"], ms: 0.009 }));
 		return { head, culprit: nodeOf(head[at + 1]!) };
 	},
-	"a Concat that copies": ({ layers, at }) => {
-		const none = layers.findIndex(
+	"a Concat that copies": ({ layers, at, layer }) => {
+		const other = layers.find(
 			({ kind, onnxNodes, inputs }, index) =>
 				index >= at && kind === "noop" && onnxNodes.length > 0 && inputs.length > 0,
 		);
-		const layer = layers[none] ?? layers[at]!;
-		const copied = { ...layer, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
-		return { head: swap(layers, layers.indexOf(layer), copied), culprit: nodeOf(layer) };
+		const none = other ?? layer;
+		const copied = { ...none, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
+		return { head: layers.map((one) => (one === none ? copied : one)), culprit: nodeOf(none) };
 	},
 };
 
@@ -390,7 +312,7 @@ function places(layers: readonly Timed[], count: number): number[] {
 	);
 }
 
-export function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
+function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
 	const middle = averages(own);
 	return info.layers.map((layer, at) => ({ ...layer, ms: middle[at] ?? 0, like: at }));
 }
@@ -408,7 +330,10 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 			const overheadMs = overheadOf(layers, host);
 			return places(layers, turns).map((at, turn): Planted => {
 				const random = randomOf(100_000 * which + 1000 * number + turn);
-				const { base = layers, head, culprit, clock = 1, namesOnly } = change({ layers, at, random });
+				const layer = layers[at]!;
+				const swap = (...by: Timed[]) => layers.toSpliced(at, 1, ...by);
+				const outcome = change({ layers, at, layer, swap });
+				const { base = layers, head, culprit = nodeOf(layer), clock = 1, namesOnly } = outcome;
 				const total = (all: readonly Timed[]) =>
 					all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
 				const costMs = total(head) - total(base);
