@@ -3,6 +3,7 @@ import { dueForFreshPairs } from "../../src/history/core/alarms.ts";
 import { kindOf } from "../../src/history/core/points.ts";
 import { pinToLink, readSeries, type Series } from "../../src/history/core/series.ts";
 import { hash, nightAt, short } from "./history-records.ts";
+import { randomFrom } from "./random.ts";
 
 export interface Event {
 	kind: "creep" | "step" | "host" | "method" | "neighbour" | "golden";
@@ -16,20 +17,6 @@ export interface Nights {
 	/** By night and series, against the night before the first. */
 	levels: number[][];
 	events: readonly Event[];
-}
-
-export function randomFrom(seed: number): { uniform(): number; normal(): number } {
-	let state = seed >>> 0;
-	const uniform = (): number => {
-		state = (state + 0x6d2b79f5) >>> 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-	return {
-		uniform,
-		normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
-	};
 }
 
 /** Measured on H200s: medians of one plan file against the first machine; the second kind of net moves half as far. */

@@ -1,6 +1,7 @@
 // Derived from recorded engines: nobody built these, so that the culprit and its cost are known exactly. All layers of a profile take
 // their deviations from one recorded profile, since they deviate together.
 import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/engine/core/layer.ts";
+import { type Random, randomFrom } from "./random.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
 export interface Planted {
@@ -26,26 +27,12 @@ interface Timed extends EngineLayer {
 	like: number;
 }
 
-export function randomOf(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-	};
-}
-
-function gauss(random: () => number): number {
-	return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
 const profiles = 4;
 /** Where an engine was profiled once: what the profiles of others show, of a layer and of all layers of a profile. */
 const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
 const timedRunShare = 0.0003;
 
-type Draw = (random: () => number) => (layer: Timed) => number;
+type Draw = (random: Random) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {
 	return (all[0]?.layers ?? []).map(
@@ -56,8 +43,8 @@ function averages(all: readonly LayerProfile[]): number[] {
 function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
 	if (own.length < 2) {
 		return (random) => {
-			const shared = sharedShare * gauss(random);
-			return ({ ms }) => ms * (shared + scatterShare * gauss(random)) + scatterMs * gauss(random);
+			const shared = sharedShare * random.normal();
+			return ({ ms }) => ms * (shared + scatterShare * random.normal()) + scatterMs * random.normal();
 		};
 	}
 	const widen = Math.sqrt(own.length / (own.length - 1));
@@ -68,12 +55,12 @@ function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
 		);
 	});
 	return (random) => {
-		const one = seen[Math.floor(random() * seen.length)] ?? [];
+		const one = seen[Math.floor(random.uniform() * seen.length)] ?? [];
 		return ({ like }) => one[like] ?? 0;
 	};
 }
 
-function measured(layers: readonly Timed[], draw: Draw, random: () => number): RecordedEngine {
+function measured(layers: readonly Timed[], draw: Draw, random: Random): RecordedEngine {
 	const times = Array.from({ length: profiles }, (): LayerProfile => {
 		const deviation = draw(random);
 		const drawn = layers.map((layer) => {
@@ -329,7 +316,7 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 			const [layers, draw] = [timedLayers(host), drawFrom(host)];
 			const overheadMs = overheadOf(layers, host);
 			return places(layers, turns).map((at, turn): Planted => {
-				const random = randomOf(100_000 * which + 1000 * number + turn);
+				const random = randomFrom(100_000 * which + 1000 * number + turn);
 				const layer = layers[at]!;
 				const swap = (...by: Timed[]) => layers.toSpliced(at, 1, ...by);
 				const outcome = change({ layers, at, layer, swap });
@@ -337,7 +324,7 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 				const total = (all: readonly Timed[]) =>
 					all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
 				const costMs = total(head) - total(base);
-				const ran = (ms: number) => ms * (1 + timedRunShare * gauss(random));
+				const ran = (ms: number) => ms * (1 + timedRunShare * random.normal());
 				const enginesMs =
 					host.medianMs === undefined ? null : { base: ran(total(base)), head: ran(total(head) * clock) };
 				const known = namesOnly === true ? withoutDetails : (one: RecordedEngine) => one;
@@ -354,7 +341,7 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 
 /** Built again: only times and Myelin's numbers differ. */
 export function rebuilt(host: Host, seed: number): { base: RecordedEngine; head: RecordedEngine } {
-	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomOf(seed)];
+	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomFrom(seed)];
 	const other = (text: string) =>
 		text.replace(/(__mye|_myl)(\d+)/g, (_, stem, digits) => `${stem}${Number(digits) + seed}`);
 	const head = layers.map((layer) => ({
