@@ -3,12 +3,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
+import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";
 import { planOf, simulateNights } from "../support/history-nights.ts";
 import { fasterNights, nightAt } from "../support/history-records.ts";
-import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import {
 	quickConfig,
@@ -153,7 +153,7 @@ it("the history of forty nights on five machines finds a step of three series, e
 	const [step] = events;
 	const stepAt = step?.night ?? 0;
 	const branch = ["--branch", "trtgate-history"];
-	const shown: ShownTrend[] = [];
+	const shown: ReturnType<typeof trendFacts>[] = [];
 	for (const [from, to] of [
 		[0, stepAt],
 		[stepAt, stepAt + 3],
@@ -171,9 +171,7 @@ it("the history of forty nights on five machines finds a step of three series, e
 			}),
 		);
 		shown.push(
-			JSON.parse(
-				(await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout,
-			) as ShownTrend,
+			JSON.parse((await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout),
 		);
 	}
 	expect(shown[0]?.alarms).toEqual([]);

@@ -29,6 +29,23 @@ export function git(folder: string, ...args: string[]): string {
 	}).trim();
 }
 
+export function commitAll(folder: string, message = "Change"): string {
+	git(folder, "add", "-A");
+	git(folder, "commit", "-q", "--allow-empty", "-m", message);
+	return git(folder, "rev-parse", "HEAD");
+}
+
+/** As the runner's merge: the base is its first parent. */
+export function mergeCommit(folder: string, base: string, head: string): string {
+	const message = `Merge ${head} into ${base}`;
+	return git(folder, "commit-tree", `${head}^{tree}`, "-p", base, "-p", head, "-m", message);
+}
+
+export function serveAnyCommit(origin: string): void {
+	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
+		git(origin, "config", `uploadpack.${setting}`, "true");
+}
+
 export function gitProcesses(env: Readonly<Record<string, string>> = {}): Processes {
 	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
@@ -60,8 +77,7 @@ export function line(name: string, count: number, from?: string): DrawnCommit[] 
 export function drawRepository(folder: string, drawing: Drawing): Map<string, string> {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q", "--bare");
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
-		git(folder, "config", `uploadpack.${setting}`, "true");
+	serveAnyCommit(folder);
 	const marks = new Map(drawing.commits.map(({ name }, index) => [name, index + 1]));
 	const lines = drawing.commits.flatMap((commit, index) => drawCommit(commit, index, marks));
 	for (const [ref, name] of Object.entries(drawing.refs))

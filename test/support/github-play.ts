@@ -7,7 +7,7 @@ import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
-import { checkOut, git } from "./git-history.ts";
+import { checkOut, commitAll, git, mergeCommit, serveAnyCommit } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
@@ -69,8 +69,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	mkdirSync(work);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
-		git(origin, "config", `uploadpack.${setting}`, "true");
+	serveAnyCommit(origin);
 	// Nothing has to be sent from one to the other.
 	writeProject(origin, { "objects/info/alternates": `${join(work, ".git/objects")}\n` });
 	const github = await startLocalGitHub({ gitDir: origin });
@@ -93,25 +92,12 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 		commit(files, { onto, ref }) {
 			if (onto !== undefined) git(work, "checkout", "-q", "--force", "--detach", onto);
 			writeProject(work, files);
-			git(work, "add", "-A");
-			git(work, "commit", "-q", "--allow-empty", "-m", "Change");
-			const commit = git(work, "rev-parse", "HEAD");
+			const commit = commitAll(work);
 			if (ref !== undefined) push(commit, ref);
 			return commit;
 		},
 		merge({ number, base, head }) {
-			const tree = git(work, "rev-parse", `${head}^{tree}`);
-			const merge = git(
-				work,
-				"commit-tree",
-				tree,
-				"-p",
-				base,
-				"-p",
-				head,
-				"-m",
-				`Merge ${head} into ${base}`,
-			);
+			const merge = mergeCommit(work, base, head);
 			push(head, `refs/pull/${number}/head`);
 			push(merge, `refs/pull/${number}/merge`);
 			return merge;
