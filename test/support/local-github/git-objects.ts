@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { type GitStore, runGit } from "./git.ts";
-import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
+import { type Call, notFound, ok, type Reply, type Route, refuse, route, textOf, textsOf } from "./http.ts";
 import type { Json } from "./render.ts";
 
 export interface CommitFacts {
@@ -112,59 +112,26 @@ async function createCommit(call: Call): Promise<Reply> {
 }
 
 export const objectRoutes: readonly Route[] = [
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/blobs",
-		needs: [{ contents: "write" }],
-		async handle(call) {
-			const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
-			const sha = await writeBlob(
-				await call.world.git(),
-				Buffer.from(textOf(call, "content") ?? "", encoding),
-			);
-			return ok({ sha }, 201);
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/blobs/{file_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const git = await call.world.git();
-			const sha = call.params["file_sha"] ?? "";
-			if ((await typeOf(git, sha)) !== "blob") return notFound();
-			const content = await git.run(["cat-file", "blob", sha]);
-			return ok({ sha, size: content.length, content: content.toString("base64"), encoding: "base64" });
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/trees",
-		needs: [{ contents: "write" }],
-		handle: createTree,
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/trees/{tree_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const sha = await treeOf(await call.world.git(), call.params["tree_sha"] ?? "");
-			return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/commits",
-		needs: [{ contents: "write" }],
-		handle: createCommit,
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/commits/{commit_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
-			return commit ? ok(renderGitCommit(commit)) : notFound();
-		},
-	},
+	route("POST /git/blobs", [{ contents: "write" }], async (call) => {
+		const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
+		const sha = await writeBlob(await call.world.git(), Buffer.from(textOf(call, "content") ?? "", encoding));
+		return ok({ sha }, 201);
+	}),
+	route("GET /git/blobs/{file_sha}", [{ contents: "read" }], async (call) => {
+		const git = await call.world.git();
+		const sha = call.params["file_sha"] ?? "";
+		if ((await typeOf(git, sha)) !== "blob") return notFound();
+		const content = await git.run(["cat-file", "blob", sha]);
+		return ok({ sha, size: content.length, content: content.toString("base64"), encoding: "base64" });
+	}),
+	route("POST /git/trees", [{ contents: "write" }], createTree),
+	route("GET /git/trees/{tree_sha}", [{ contents: "read" }], async (call) => {
+		const sha = await treeOf(await call.world.git(), call.params["tree_sha"] ?? "");
+		return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
+	}),
+	route("POST /git/commits", [{ contents: "write" }], createCommit),
+	route("GET /git/commits/{commit_sha}", [{ contents: "read" }], async (call) => {
+		const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
+		return commit ? ok(renderGitCommit(commit)) : notFound();
+	}),
 ];

@@ -33,6 +33,12 @@ export interface Route {
 	handle(call: Call): Reply | Promise<Reply>;
 }
 
+/** @param operation method and path below /repos/{owner}/{repo}. */
+export function route(operation: string, needs: Route["needs"], handle: Route["handle"]): Route {
+	const [method = "", path = ""] = operation.split(" ");
+	return { method, template: `/repos/{owner}/{repo}${path}`, needs, handle };
+}
+
 const maxBytes = 512 * 1024 * 1024;
 
 export async function readBytes(message: IncomingMessage): Promise<Buffer> {

@@ -8,6 +8,7 @@ import {
 	type Reply,
 	type Route,
 	refuse,
+	route,
 	textOf,
 	unprocessable,
 } from "./http.ts";
@@ -109,30 +110,16 @@ function applyToPull(call: Call, pull: Pull): void {
 }
 
 export const pullRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/pulls",
-		needs: [{ pull_requests: "read" }],
-		handle: async (call) =>
-			paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/pulls",
-		needs: [{ pull_requests: "write" }],
-		handle: createPull,
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/pulls/{pull_number}",
-		needs: [{ pull_requests: "write" }],
-		async handle(call) {
-			const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
-			if (!pull) return notFound();
-			const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
-			if (tooLong) return tooLong;
-			applyToPull(call, pull);
-			return ok(await renderPull(call.world, pull));
-		},
-	},
+	route("GET /pulls", [{ pull_requests: "read" }], async (call) =>
+		paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
+	),
+	route("POST /pulls", [{ pull_requests: "write" }], createPull),
+	route("PATCH /pulls/{pull_number}", [{ pull_requests: "write" }], async (call) => {
+		const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
+		if (!pull) return notFound();
+		const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
+		if (tooLong) return tooLong;
+		applyToPull(call, pull);
+		return ok(await renderPull(call.world, pull));
+	}),
 ];
