@@ -9,13 +9,12 @@ import { type ActionOptions, type ActionRun, runActionFolder } from "./action-ru
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, commitAll, git, mergeCommit, serveAnyCommit } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
-import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, type ProjectFiles, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
 import { shownFindings } from "./shown-lines.ts";
 
 export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
-type Files = Readonly<Record<string, string | Uint8Array>>;
 
 export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
 	replay: Replay;
@@ -42,7 +41,7 @@ export interface Play {
 	github: LocalGitHub;
 	root: string;
 	origin: string;
-	commit(files: Files, at: { onto?: string; ref?: string | undefined }): string;
+	commit(files: ProjectFiles, at: { onto?: string; ref?: string | undefined }): string;
 	merge(pull: { number: number; base: string; head: string }): string;
 	tag(name: string, commit: string): void;
 	sides(comparison: Comparison, changes?: Changes, headRef?: string): { base: string; head: string };
@@ -55,7 +54,7 @@ export interface Play {
 
 export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 
-export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
+export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): ProjectFiles {
 	const files = comparisonFiles(comparison, arm);
 	return {
 		...files,

@@ -38,7 +38,6 @@ export interface Plan {
 	events: readonly Event[];
 	rotations: readonly number[];
 	driverAt?: number;
-	acceptAfter?: number;
 }
 
 interface Pin {
@@ -189,7 +188,7 @@ export function simulateNights(plan: Plan): Nights {
 		for (const event of today.filter(
 			({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden",
 		)) {
-			const at = night + (plan.acceptAfter ?? 25);
+			const at = night + 25;
 			const known = accepted.get(at) ?? new Set<number>();
 			for (const index of event.series.length === 0 ? engines.keys() : event.series) known.add(index);
 			accepted.set(at, known);

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { withHost } from "./bundle.ts";
-import { outputOf } from "./child-output.ts";
+import { type ChildOutput, outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 
 export const fixtures = resolve("test/fixtures/project");
@@ -48,8 +48,10 @@ export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	return folder;
 }
 
+export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
+
 /** Copies a value that starts with `fixture:` from the fixtures. */
-export function writeProject(folder: string, files: Readonly<Record<string, string | Uint8Array>>): string {
+export function writeProject(folder: string, files: ProjectFiles): string {
 	for (const [name, content] of Object.entries(files)) {
 		const path = join(folder, name);
 		mkdirSync(dirname(path), { recursive: true });
@@ -60,10 +62,7 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 	return folder;
 }
 
-export function quickProject(
-	folder: string,
-	files: Readonly<Record<string, string | Uint8Array>> = {},
-): string {
+export function quickProject(folder: string, files: ProjectFiles = {}): string {
 	return writeProject(folder, {
 		"trtgate.yml": quickConfig,
 		"model.onnx": "fixture:model.onnx",
@@ -72,12 +71,7 @@ export function quickProject(
 	});
 }
 
-export interface CliRun {
-	exit: number | null;
-	signal: NodeJS.Signals | null;
-	stdout: string;
-	stderr: string;
-}
+export type CliRun = ChildOutput;
 
 export interface CliOptions {
 	cwd: string;
@@ -158,8 +152,6 @@ export async function gateFolders(
 		report: (name) => (name === "terminal" ? run.stdout : readFileSync(join(out, name), "utf8")),
 	};
 }
-
-type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
 export function twoProjects(base: ProjectFiles, head: ProjectFiles, atEnd?: AtEnd): string {
 	const folder = temporaryFolder(atEnd);

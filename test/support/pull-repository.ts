@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, commitAll, git, mergeCommit } from "./git-history.ts";
-import { type AtEnd, temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, type ProjectFiles, temporaryFolder, writeProject } from "./project.ts";
 
 export interface PullRepository {
 	root: string;
@@ -12,8 +12,6 @@ export interface PullRepository {
 	head: string;
 	merge: string;
 }
-
-export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
 export function makeRepository(
 	files: { base: ProjectFiles; head: ProjectFiles },

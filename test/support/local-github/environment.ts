@@ -94,11 +94,10 @@ export type NewPull = Partial<Pull> &
 		title?: string;
 		author?: string;
 		body?: string | null;
-		labels?: string[];
 	};
 
 export function addPull(world: World, pull: NewPull): Pull {
-	const { title, author, body, labels, ...own } = pull;
+	const { title, author, body, ...own } = pull;
 	const added: Pull = {
 		...{ id: world.nextId(), headRef: "change", headRepository: world.repository },
 		...{ baseRef: world.state.defaultBranch, baseSha: "0".repeat(40), mergeSha: null, isDraft: false },
@@ -107,7 +106,7 @@ export function addPull(world: World, pull: NewPull): Pull {
 	world.state.pulls.push(added);
 	addIssue(world, {
 		...{ number: pull.number, title: title ?? `Change ${pull.number}`, body: body ?? null },
-		...{ author: author ?? "octocat", labels: labels ?? [] },
+		...{ author: author ?? "octocat" },
 	});
 	return added;
 }

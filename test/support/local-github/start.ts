@@ -41,7 +41,7 @@ export interface LocalGitHub {
 	state: LocalGitHubState;
 	inject(fault: Fault): void;
 	environment(job: Job): Promise<Record<string, string>>;
-	token(permissions: Permissions, login?: string): string;
+	token(permissions: Permissions): string;
 	addPull(pull: NewPull): Pull;
 	addArtifact(given: NewArtifact): Artifact;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
@@ -49,7 +49,6 @@ export interface LocalGitHub {
 }
 
 export interface LocalGitHubOptions {
-	repository?: string;
 	gitDir?: string;
 }
 
@@ -65,8 +64,7 @@ const routes = [
 ];
 
 function createWorld(options: LocalGitHubOptions, url: string): { world: World; closeGit(): Promise<void> } {
-	const repository = options.repository ?? "acme/engines";
-	const [owner = "", name = ""] = repository.split("/");
+	const [owner, name] = ["acme", "engines"];
 	let counter = 1000;
 	let store: Promise<GitStore> | undefined;
 	const git = (): Promise<GitStore> => {
@@ -74,7 +72,7 @@ function createWorld(options: LocalGitHubOptions, url: string): { world: World; 
 		return store;
 	};
 	const world: World = {
-		...{ url, repository, owner, name, git },
+		...{ url, repository: `${owner}/${name}`, owner, name, git },
 		state: createState(),
 		tokens: new Map(),
 		jobs: new Map(),
@@ -125,9 +123,9 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 		state: world.state,
 		inject: faults.inject,
 		environment: (job) => createEnvironment(world, job),
-		token(permissions, login = "github-actions[bot]") {
+		token(permissions) {
 			const token = `ghs_${randomBytes(18).toString("hex")}`;
-			world.tokens.set(token, { permissions, login });
+			world.tokens.set(token, { permissions, login: "github-actions[bot]" });
 			return token;
 		},
 		addPull: (pull) => addPull(world, pull),
