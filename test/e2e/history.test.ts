@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
+import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";
 import { planOf, simulateNights } from "../support/history-nights.ts";
 import { fasterNights, nightAt } from "../support/history-records.ts";
-import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import {
 	expectExit,
@@ -142,7 +142,8 @@ it("the history of forty nights on five machines finds a step of three series, e
 	for (const host of ["host-0", "host-1", "reader"]) git(root, "clone", "--quiet", "remote.git", host);
 	const [step] = events;
 	const stepAt = step?.night ?? 0;
-	const shown: ShownTrend[] = [];
+	const branch = ["--branch", "trtgate-history"];
+	const shown: ReturnType<typeof trendFacts>[] = [];
 	for (const [from, to] of [
 		[0, stepAt],
 		[stepAt, stepAt + 3],

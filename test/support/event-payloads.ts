@@ -1,5 +1,3 @@
-// Payloads of events in the shape that GitHub documents, with the fields that matter and some that must not.
-
 const owner = { login: "acme", id: 5001, type: "Organization" };
 
 export function repository(fullName = "acme/engines", id = 70_001): Record<string, unknown> {

@@ -30,7 +30,6 @@ export function zeros(dtype: DType, shape: readonly number[]): Tensor {
 
 export const modelSha256 = "a".repeat(64);
 
-/** A manifest with one case of these outputs. */
 export function manifestOf(
 	outputs: Outputs,
 	specs: Readonly<Record<string, GoldenOutput>> = {},
@@ -46,7 +45,6 @@ function caseOf(outputs: Outputs): GoldenCase {
 	return { id: "", inputs: {}, outputs: Object.fromEntries(files) };
 }
 
-/** Its cases are case-0, case-1, … */
 export function manifestOfCases(
 	cases: readonly Outputs[],
 	specs: Readonly<Record<string, GoldenOutput>> = {},
@@ -61,7 +59,6 @@ export function manifestOfCases(
 	};
 }
 
-/** The one case of manifestOf on an engine. */
 export function caseInput(
 	expected: Outputs,
 	got: Outputs,

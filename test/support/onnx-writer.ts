@@ -28,7 +28,6 @@ export interface TensorInit {
 	dtype?: number;
 	dims?: readonly number[];
 	raw?: Bytes;
-	/** Further fields, as they are. */
 	more?: Bytes;
 }
 
@@ -60,7 +59,6 @@ export function externalTensor(
 	return tensor({ name, dims, more: join(...pairs, integer(14, 1)) });
 }
 
-/** A dimension: size, symbol, or null for an unnamed one. */
 export type Dim = number | string | null;
 
 export function tensorType(dtype: number, dims: readonly Dim[] | null): Bytes {
@@ -80,7 +78,6 @@ export interface NodeInit {
 	outputs?: readonly string[];
 	name?: string;
 	domain?: string;
-	/** AttributeProto messages. */
 	attributes?: readonly Bytes[];
 }
 
@@ -142,7 +139,6 @@ function attributeOf(text: string, messages: readonly Bytes[]): Bytes {
 }
 
 export interface GraphInit {
-	/** Messages, or text for `nodes`. */
 	nodes?: readonly Bytes[] | string;
 	inputs?: readonly Bytes[];
 	outputs?: readonly Bytes[];
@@ -151,7 +147,6 @@ export interface GraphInit {
 	more?: Bytes;
 }
 
-/** Without more words, `y = Relu(x)` on float [1, 4]. */
 export function graph(init: GraphInit = {}): Bytes {
 	const {
 		nodes: given = "y = Relu(x)",
@@ -194,9 +189,7 @@ export function ints(name: string, ...values: readonly number[]): Bytes {
 
 export interface ModelInit extends GraphInit {
 	irVersion?: number;
-	/** Versions by domain. */
 	opsets?: Readonly<Record<string, number>>;
-	/** Further fields of the model, e.g. functions. */
 	modelMore?: Bytes;
 }
 

@@ -5,9 +5,10 @@ import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
+
+export { float32 as floats } from "./golden-tensors.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
@@ -89,8 +90,4 @@ export function countJob(engine: BuiltEngine, folder: string) {
 		timeoutMs: 600_000,
 		logPath: join(folder, "count.log"),
 	};
-}
-
-export function floats(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
-	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
 }

@@ -1,4 +1,3 @@
-// Serves a private repository as GitHub does: git over HTTP through `git http-backend`, and Git LFS, only with its token.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -7,9 +6,8 @@ import { onTestFinished } from "vitest";
 
 export interface PrivateRemote {
 	port: number;
-	/** Authorization that each request sent. */
 	seen: { path: string; authorization: string | undefined }[];
-	/** Stores a file for Git LFS. @returns its pointer. */
+	/** @returns a Git LFS pointer. */
 	store(content: Buffer): string;
 }
 
@@ -18,7 +16,6 @@ export interface RemoteRules {
 	token: string;
 	/** What the token may not do; GitHub then answers as if the repository did not exist. */
 	mayRead?: boolean;
-	/** The account has used up its budget for Git LFS. */
 	isOverBudget?: boolean;
 }
 
@@ -91,7 +88,6 @@ async function batch(
 	reply(200, { transfer: "basic", objects: found });
 }
 
-/** Runs git as a web server runs a CGI program. */
 function serveGit(
 	request: IncomingMessage,
 	response: ServerResponse,

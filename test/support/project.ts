@@ -15,7 +15,7 @@ import { dirname, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { withHost } from "./bundle.ts";
-import { outputOf } from "./child-output.ts";
+import { type ChildOutput, outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 
 export const fixtures = resolve("test/fixtures/project");
@@ -35,7 +35,7 @@ models:
     golden: golden/golden.json
 ${quickMeasure}`;
 
-/** `config` without its timed runs, each of which is a process: for tests that are not about speed. */
+/** Timed runs are a process each: for tests that are not about speed. */
 export function untimed(config: string = quickConfig): string {
 	return config.replace(/workloads: \[.*\]/, "workloads: []");
 }
@@ -43,7 +43,6 @@ export function untimed(config: string = quickConfig): string {
 /** Calls back at the end of a test; one of several that run at the same time must bring its own. */
 export type AtEnd = (clean: () => void | Promise<void>) => void;
 
-/** A temporary folder that goes with the test. */
 export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-")));
 	atEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +51,7 @@ export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
-/** Writes files by name; a value that starts with `fixture:` is copied from the fixtures. */
+/** Copies a value that starts with `fixture:` from the fixtures. */
 export function writeProject(folder: string, files: ProjectFiles): string {
 	for (const [name, content] of Object.entries(files)) {
 		const path = join(folder, name);
@@ -78,25 +77,16 @@ export function quickProject(folder: string, files: ProjectFiles = {}): string {
 	return writeProject(folder, { ...quickFiles, ...files });
 }
 
-export interface CliRun {
-	exit: number | null;
-	signal: NodeJS.Signals | null;
-	stdout: string;
-	stderr: string;
-}
+export type CliRun = ChildOutput;
 
 export interface CliOptions {
 	cwd: string;
-	/** Folder of the bundle; TRTGATE_DIST or the committed one by default. */
 	dist?: string;
 	env?: Readonly<Record<string, string>>;
-	/** Called with the child's process id as soon as it runs. */
 	onStart?(pid: number): void;
-	/** Called with each piece of text that the child writes to stderr. */
 	onStderr?(text: string): void;
 }
 
-/** Folder to which the bundle unpacks ONNX Runtime, shared by all tests. */
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
@@ -123,7 +113,6 @@ export function commandEnvironment({ cwd, env }: CliOptions): Record<string, str
 	};
 }
 
-/** In a process of its own. */
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const env = commandEnvironment(options);
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -164,7 +153,6 @@ interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 	exitCode?: number;
 }
 
-/** Shows what the process said if it ended with another code. */
 export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
 	expect(exitCode, stdout + stderr).toBe(code);
 }
@@ -181,9 +169,8 @@ export function readResult(out: string): Result {
 export interface Gated {
 	run: CliRun;
 	folder: string;
-	/** Throws where the run left none. */
 	readonly result: Result;
-	/** Text of a report; `terminal` is what the run printed. */
+	/** `terminal` is what the run printed. */
 	report(name: string): string;
 }
 

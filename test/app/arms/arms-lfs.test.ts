@@ -10,8 +10,8 @@ import { checkOut, git } from "../../support/git-history.ts";
 import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
 import { configOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
-import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
-import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
+import { fixtures, type ProjectFiles, temporaryFolder, writeProject } from "../../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const attributes = ["onnx", "bin", "npy", "pt"].map((kind) => `*.${kind} filter=lfs -text\n`).join("");
 const weights = "sixteen bytes...";

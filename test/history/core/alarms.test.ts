@@ -4,7 +4,7 @@ import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.t
 import { acceptance, answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
 import { kindOf } from "../../../src/history/core/points.ts";
 import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
-import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
+import { planOf, simulateNights } from "../../support/history-nights.ts";
 import {
 	buildFacts,
 	buildRatio,
@@ -15,6 +15,7 @@ import {
 	short,
 } from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";
+import { randomFrom } from "../../support/random.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
 

@@ -1,4 +1,3 @@
-// TensorRT as a backend in the test's own process, with a replayed trtexec: builds, golden cases and timed runs without a whole gate.
 import { readFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";

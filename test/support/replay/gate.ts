@@ -1,4 +1,3 @@
-// Gates a recorded comparison through the bundle with a trtexec that misbehaves.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -8,18 +7,14 @@ import { comparisonFiles, installReplay, type Replay } from "./install.ts";
 type Texts = readonly (readonly [from: string, to: string])[];
 
 export interface Change {
-	/** Replacements in the config of both sides. */
 	config?: Texts;
-	/** Further replacements in the head's config only. */
 	headConfig?: Texts;
 	argv?: readonly string[];
 	env?: Readonly<Record<string, string>>;
 	atEnd?: AtEnd;
-	/** Before the run. */
 	given?(folder: string): void;
 }
 
-/** Writes the sides of a recorded comparison as `base` and `head` of a folder. */
 export function writeArms(
 	folder: string,
 	comparison: Replay["comparison"],
@@ -32,7 +27,6 @@ export function writeArms(
 	return folder;
 }
 
-/** Runs the gate; whether it left a result is the test's affair. */
 export async function startReplay(replay: Replay, change: Change = {}): Promise<Gated> {
 	const folder = temporaryFolder(change.atEnd);
 	writeArms(folder, replay.comparison, (config, arm) => {

@@ -12,7 +12,7 @@ import {
 	type TensorErrors,
 } from "../../../../src/golden/core/bisect/search.ts";
 import { emptyModel } from "../../../support/fakes.ts";
-import { randomOf } from "../../../support/planted-engines.ts";
+import { randomFrom } from "../../../support/random.ts";
 
 const node = (at: number, inputs: readonly string[], op = "Relu") => ({
 	...{ name: `n${at}`, domain: "", op, inputs, outputs: [`t${at}`], attributes: [] },
@@ -71,7 +71,7 @@ function find(model: OnnxModel, wrong: number) {
 }
 
 it("the search finds the wrong node of every random graph in which it reaches the output", () => {
-	const random = randomOf(7);
+	const random = randomFrom(7).uniform;
 	let found = 0;
 	for (let turn = 0; turn < 150; turn += 1) {
 		const model = randomModel(10 + Math.floor(random() * 150), random);

@@ -40,7 +40,7 @@ async function open() {
 	const github = await startLocalGitHub();
 	onTestFinished(() => github.close());
 	github.addPull({ number: 7, headSha: sha });
-	const host = (pace?: Pace) => hostAt(github.url, github.token(allWrite, "github-actions[bot]"), pace);
+	const host = (pace?: Pace) => hostAt(github.url, github.token(allWrite), pace);
 	return {
 		...{ github, host, state: github.state },
 		show: (result: Result, plan: PublishPlan) => publish(result, plan, host()),
