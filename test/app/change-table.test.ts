@@ -62,9 +62,7 @@ gates:
 
 interface Row {
 	change: string;
-	/** Replacements in the head's trtgate.yml. */
 	config?: readonly (readonly [from: string, to: string])[];
-	/** Changes the head's files. */
 	files?(folder: string): void;
 }
 const row = (change: string, from: string, to: string): Row => ({ change, config: [[from, to]] });
@@ -97,7 +95,6 @@ const accepted = (recipe: string): string =>
 
 const allRows: readonly Row[] = [
 	{ change: "nothing else" },
-	// Every rule of the file, looser.
 	...edits(`
 latency: { warn: 2%, fail: 3% } → latency: { fail: 90% }
 latency: { warn: 2%, fail: 3% } → latency: { warn: off, fail: off }
@@ -155,7 +152,6 @@ backend: tensorrt → onnxruntime
 	fileKey("profile: { nsys: never }"),
 	fileKey("explain: { bisect: off }"),
 	fileKey("cache: { engines: false }"),
-	// Changes to what is built: each side by its own recipe.
 	...edits(`
 precision: fp16 → precision: int8
 `),
@@ -184,7 +180,6 @@ max: 8 } → max: 16 }
 		config: [["onnx: models/classifier.onnx", "onnx: models/other.onnx"]],
 		files: (folder) => cpSync(join(folder, "models/classifier.onnx"), join(folder, "models/other.onnx")),
 	},
-	// Changes to what is checked.
 	...edits(`
 workloads: [{ batch: 8 }] → workloads: [{ batch: 1 }]
 workloads: [{ batch: 8 }] → workloads: []
@@ -266,7 +261,6 @@ async function recordingUnderAnyName(): Promise<Recording> {
 	return { ...recording, engine: (id) => recording.engine(names.get(id) ?? id) };
 }
 
-/** The recording, and a folder of both sides without configs. */
 async function unpack() {
 	const sides = temporaryFolder();
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(sides, arm));
@@ -314,13 +308,11 @@ async function judge({ config = [], files }: Row, { sides, recording }: Awaited<
 			...rows.map(({ what, base: old, head: now }) => `${what} ${old} → ${now}`),
 		]),
 		errors: result.errors.map(({ message }) => message),
-		/** Hash of the head's classifier. */
 		recipe:
 			result.builds.find(({ arm, model }) => arm === "head" && model === "classifier")?.recipeHash ?? "",
 	};
 }
 
-/** Formats a cell: the gates that do not pass, and the report's list of rules. */
 function gatesText(gates: readonly GateResult[]): string {
 	const failing = gates.filter(({ gate, status }) => status !== "pass" && gate !== "limit-change");
 	const names = failing.map(({ gate, status }) => (status === "fail" ? gate : `${gate} (${status})`));

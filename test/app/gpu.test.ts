@@ -22,7 +22,6 @@ function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; s
 	});
 }
 
-/** Held by this very process, which lives. */
 function hold(folder: string): void {
 	mkdirSync(folder);
 	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", token: "x" };

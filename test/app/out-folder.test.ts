@@ -5,7 +5,6 @@ import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../.
 import { git, gitProcesses } from "../support/git-history.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
-/** A checkout with what a change committed, and an empty folder beside it. */
 function checkout(plant: (workspace: string, elsewhere: string) => void) {
 	const root = temporaryFolder();
 	const [workspace, elsewhere, temp] = [join(root, "workspace"), join(root, "elsewhere"), join(root, "temp")];
@@ -26,7 +25,7 @@ interface Row {
 	what: string;
 	plant?(workspace: string, elsewhere: string): void;
 	out?: string;
-	/** Part of the message for an action, and of that for a person; absent where the folder is used. */
+	/** Part of the message; absent where the folder is used. */
 	action?: string;
 	both?: string;
 }

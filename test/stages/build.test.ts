@@ -1,4 +1,3 @@
-// Warnings that the layers of a build give, on engines that an H200 and TensorRT 10.6 built.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
@@ -11,7 +10,6 @@ import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
 import { silent } from "../support/fakes.ts";
 
-/** Recorded layers take the place of what trtexec left beside the engine. */
 const backend = {
 	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
 		parseLayerInfo(

@@ -1,4 +1,3 @@
-// Which workloads are counted, and what becomes of each answer, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";

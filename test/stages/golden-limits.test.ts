@@ -1,4 +1,3 @@
-// The head's golden under the base's limits, and which cases both sides have.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// The costs of the graphs at the sizes of the workloads, base against head.
 import { expect, it } from "vitest";
 import type { GraphCost } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";

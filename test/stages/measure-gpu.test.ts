@@ -1,4 +1,3 @@
-// Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
 import { expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
@@ -67,7 +66,6 @@ async function run(
 	return { ...flat(all), calls };
 }
 
-/** Each side's pairs that count. */
 const counted = (runs: readonly PerfRun[]) =>
 	(["base", "head"] as const).map((arm) =>
 		runs.flatMap((one) => (one.arm === arm && one.state === "ok" ? [one.pair] : [])).sort(),

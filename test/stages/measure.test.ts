@@ -1,4 +1,3 @@
-// The order, the number and the replacement of runs, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/pairs.ts";

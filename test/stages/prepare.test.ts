@@ -1,4 +1,3 @@
-// Files that an engine needs beside its model: found inside the workspace, or complained of by name.
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -13,7 +12,6 @@ import { temporaryFolder, writeProject } from "../support/project.ts";
 const both =
 	"precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache";
 
-/** The head's engine in this folder, with a model that can be read. */
 async function prepareHead(path: string, engine = both) {
 	const specs = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
 	const folder = { arm: "head", path, source: { label: "head" } } as const;

@@ -1,4 +1,3 @@
-// The inputs with which both sides' engines are timed: the base's sizes on the head, and those that the head no longer accepts.
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { engineSpecs, makePlan, type Plan, underNameOf } from "../../src/core/plan/plan.ts";

@@ -29,7 +29,6 @@ import { temporaryFolder, writeProject } from "../../support/project.ts";
 const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 10\n";
 const sha256 = (data: Bytes | string): string => createHash("sha256").update(data).digest("hex");
 
-/** A model that keeps 16 bytes from byte 8 on at `location`, in a folder with these files. */
 function place(location: string, files: Readonly<Record<string, string | Uint8Array>> = {}): string {
 	const entries = { location, offset: "8", length: "16" };
 	const bytes = model({ initializers: [externalTensor("w", [4], entries)] });

@@ -68,7 +68,6 @@ it.each([
 
 const locked = (text: string): string => writeProject(temporaryFolder(), { ".trtgate.lock": text });
 
-/** A lock of a process that has ended. */
 const deadOwner = (over: object = {}): string => {
 	const { pid } = spawnSync(process.execPath, ["-e", "0"]);
 	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });

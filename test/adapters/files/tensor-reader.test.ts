@@ -1,4 +1,3 @@
-// Tensor files, small numbers and images against their own libraries (test/oracles/golden-formats.py), and broken ones.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

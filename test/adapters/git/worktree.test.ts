@@ -11,7 +11,6 @@ const root = temporaryFolder(afterAll);
 const repository = join(root, "a repo");
 const processes = gitProcesses();
 const commits: string[] = [];
-/** Opens a ref of the repository in a folder below the root. */
 const open = (ref: string, to = "never", more: Partial<Parameters<typeof openRef>[0]> = {}) =>
 	openRef({ repository, ref, folder: join(root, to), processes, ...more });
 

@@ -1,4 +1,3 @@
-// ONNX Runtime (WebAssembly) as a backend: real models through the real worker.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

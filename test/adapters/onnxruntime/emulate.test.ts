@@ -1,4 +1,3 @@
-// Emulated precisions give what numpy gives where it rounds the same tensors (test/oracles/onnx-rounding.py).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -40,8 +39,7 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	return { ...result, outputs };
 }
 
-/** Relative L2. */
-function distance(got: readonly number[] | undefined, expected: readonly number[]): number {
+function relativeL2(got: readonly number[] | undefined, expected: readonly number[]): number {
 	return (
 		Math.hypot(...expected.map((value, index) => (got?.[index] ?? Number.NaN) - value)) /
 		Math.hypot(...expected)
@@ -57,19 +55,18 @@ it.each(precisions)(
 		const { outputs, ...inputs } = table["exact"]!;
 		const result = await emulate(fixture("exact"), precision, inputs);
 		expect(result).toMatchObject({ state: "done", outputs: outputs[precision], beyondRange: [] });
-		expect(distance(outputs[precision]!["y"], outputs["exact"]!["y"]!)).toBeGreaterThan(1e-4);
+		expect(relativeL2(outputs[precision]!["y"], outputs["exact"]!["y"]!)).toBeGreaterThan(1e-4);
 	},
 );
 
-// Convolutions, products, scales of all kinds, a branch, a number made of shapes, and a mask beyond the range of fp16.
 it.each(precisions)(
 	"an emulated precision rounds weights and results at %s, but not what engines fold",
 	async (precision) => {
 		const { outputs, ...inputs } = table["layers"]!;
 		const result = await emulate(fixture("layers"), precision, inputs);
 		for (const [name, expected] of Object.entries(outputs[precision]!)) {
-			const rounding = distance(expected, outputs["exact"]![name]!);
-			expect(distance(result.outputs[name], expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
+			const rounding = relativeL2(expected, outputs["exact"]![name]!);
+			expect(relativeL2(result.outputs[name], expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
 		}
 		const beyondRange = precision === "fp16" ? ["limit", "mask", "masked"] : [];
 		expect(result).toMatchObject({ beyondRange });
@@ -85,7 +82,7 @@ it("an emulated precision keeps small values below a logarithm, which a correct 
 	const initializers = [tensor({ name: "least", dims: [1], raw: floats(1e-8) })];
 	const bytes = model({ nodes, initializers, inputs: [value("x", [1, 2])], outputs: [value("y", [1, 2])] });
 	const { outputs } = await emulate(bytes, "fp16", { input: [0, 1], shape: [1, 2] });
-	expect(distance(outputs["y"], [Math.log(1e-8), 0])).toBeLessThan(1e-3);
+	expect(relativeL2(outputs["y"], [Math.log(1e-8), 0])).toBeLessThan(1e-3);
 });
 
 const cast = node({ op: "Cast", inputs: ["x"], outputs: ["i"], attributes: [attribute.integer("to", 6)] });

@@ -1,4 +1,3 @@
-// The native runtime is fetched whole, as published, or not at all.
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -35,7 +34,6 @@ let cacheFolder = "";
 
 const tarballPath = (name: string): string => `/npm/${name}/-/${name}-1.0.0.tgz`;
 
-/** A registry's description of a package. */
 function manifestOf(name: string): Buffer {
 	const dist = { tarball: new URL(tarballPath(name), registry).href };
 	return Buffer.from(

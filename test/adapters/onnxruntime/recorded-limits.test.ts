@@ -1,4 +1,3 @@
-// Limits that `golden record` derives without a GPU accept what TensorRT 10.6 answered on an H200.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, Precision } from "../../../generated/golden.ts";
@@ -34,7 +33,6 @@ function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outp
 	};
 }
 
-/** The golden as `golden record` proposes it for these cases. */
 async function recordGolden(
 	name: string,
 	runs: readonly ReturnType<typeof recorded>[],

@@ -1,4 +1,3 @@
-// The reference runs a model in every variant, and damages weights only in a copy of its own.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

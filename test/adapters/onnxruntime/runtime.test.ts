@@ -1,4 +1,3 @@
-// The choice of ONNX Runtime, and what differs with the native one.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";

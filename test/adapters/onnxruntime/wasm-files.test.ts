@@ -1,4 +1,3 @@
-// The WebAssembly files that ship gzipped are unpacked once, whole, and checked.
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";

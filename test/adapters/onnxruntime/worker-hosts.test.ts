@@ -1,4 +1,3 @@
-// Worker processes that live on: which jobs share one, and when a job gets its own.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";

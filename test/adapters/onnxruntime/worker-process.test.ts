@@ -1,4 +1,3 @@
-// A worker that hangs, dies or lies is a value with an excerpt and a log, never an exception.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -9,7 +9,6 @@ import { temporaryFolder } from "../../support/project.ts";
 
 const folder = temporaryFolder(afterAll);
 
-/** Reads both tensors as .npy and the case as JSON, and answers with the largest difference. */
 const honest = `
 import { readFileSync } from "node:fs";
 const [scale, odd, ...paths] = process.argv.slice(2);

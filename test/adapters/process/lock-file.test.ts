@@ -26,7 +26,6 @@ function contend(times: number, seed: number) {
 	return {
 		child,
 		started: once(child.stdout, "data"),
-		/** Output until the process ended. */
 		lines: once(child, "close").then(() => text.trim().split("\n")),
 	};
 }

@@ -1,4 +1,3 @@
-// The replay: the n-th run of a side gives the n-th recorded one, and a missing recording is reported.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { replay } from "../../../src/adapters/replay/backend.ts";

@@ -23,7 +23,6 @@ function stream(columns = 60): { text: string; columns: number; write(text: stri
 	};
 }
 
-/** Time that passes by hand, and calls back each time. */
 function manualTime() {
 	let now = 0;
 	const ticks: (() => void)[] = [];

@@ -1,4 +1,3 @@
-// The files of Git LFS that both sides need: fetched, or said why not.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +14,6 @@ import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../..
 
 const attributes = ["onnx", "bin", "npy", "pt"].map((kind) => `*.${kind} filter=lfs -text\n`).join("");
 const weights = "sixteen bytes...";
-/** A model of which only the weights lie in Git LFS. */
 const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
 
 const changing = (unwritten: ProjectFiles) => {

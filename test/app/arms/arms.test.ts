@@ -1,4 +1,3 @@
-// Both sides as folders: checked out beside the workspace, and gone afterwards.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -15,7 +14,6 @@ import {
 	workspaceOf,
 } from "../../support/pull-repository.ts";
 
-/** One pull request for all tests that add nothing to its repository. */
 let repo: PullRepository;
 beforeAll(() => {
 	repo = makeRepository(texts, afterAll);
@@ -197,7 +195,6 @@ it("both sides run no hook, no filter and no submodule of the repository", async
 });
 
 const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
-/** A pull request whose base and head have these configs. */
 const withConfig = (base: string, head = configText()) =>
 	makeRepository({
 		base: { ...texts.base, "trtgate.yml": base },

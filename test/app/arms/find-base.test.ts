@@ -1,4 +1,3 @@
-// Every event in real repositories: which commit is the base, how the report explains it, and how little is fetched.
 import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -38,7 +37,6 @@ const at = (name: string): string => commits.get(name) ?? `no ${name}`;
 const zeros = "0".repeat(40);
 const missing = "e".repeat(40);
 
-/** Three hundred commits, with branches that left early and late, that took main in, that were rewritten. */
 const drawing: Drawing = {
 	commits: [
 		...line("main", 300),
@@ -85,19 +83,16 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 interface Place {
 	event: string;
-	/** Full name of the ref that the run is for, and the commit. */
 	ref: string;
 	commit: string;
 }
 
 interface Situation extends Place {
 	what: string;
-	/** Unless it follows from the place. */
 	payload?: () => unknown;
-	/** The commit before a push; none if the branch is new. */
+	/** None if the branch is new. */
 	before?: string;
 	isForced?: true;
-	/** The commit in the workspace, where it is not the run's. */
 	checkedOut?: string;
 	baseline?: Config["baseline"];
 	/** Once more in a clone with all history. */
@@ -105,7 +100,7 @@ interface Situation extends Place {
 	depth?: number;
 	base: string | null;
 	says: RegExp;
-	/** Most commits that the clone may hold afterwards. */
+	/** Commits in the clone afterwards. */
 	most?: number | undefined;
 }
 

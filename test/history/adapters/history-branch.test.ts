@@ -12,7 +12,6 @@ import { temporaryFolder } from "../../support/project.ts";
 const branch = "trtgate-history";
 const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
 
-/** A remote without commits, two clones of it, and a history on a branch in the first. */
 function repositories() {
 	const root = temporaryFolder();
 	const remote = join(root, "remote.git");

@@ -21,7 +21,6 @@ const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(re
 const latencyOf = (records: readonly HistoryRecord[]) =>
 	readSeries(records).chains.filter(({ metric }) => metric === "latency");
 
-/** Quiet nights of one series, changed from a night on. */
 function nights(
 	count: number,
 	change: (night: number) => Parameters<typeof buildRow>[0] & { ppm?: number },

@@ -10,7 +10,6 @@ function recordsIn(file: HistoryFile | undefined): HistoryRecord[] {
 	return lines.map((line) => (JSON.parse(line) as { record: HistoryRecord }).record);
 }
 
-/** File names of the runs that are read. */
 function namesIn(files: readonly HistoryFile[]): string[] {
 	return readHistory(files).records.map(({ name }) => name);
 }

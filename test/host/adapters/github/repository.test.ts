@@ -7,7 +7,6 @@ import { drawRepository, git, line } from "../../../support/git-history.ts";
 import { startLocalGitHub } from "../../../support/local-github/start.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-/** Waiting takes next to no time. */
 const quick: Pace = { callMs: 5000, patienceMs: 60_000, secondMs: 1 };
 
 const files = { "golden/net/golden.json": "of old", "golden/net/r1/a.npy": "1", "golden/netting.txt": "no" };

@@ -29,7 +29,6 @@ const planFor = (runId: number, more: Partial<PublishPlan> = {}): PublishPlan =>
 const commentOnly = { checkRun: false, alarm: null } as const;
 const alarmOnly = { comment: "never", checkRun: false } as const;
 
-/** Waiting takes next to no time. */
 const quickPace: Pace = { callMs: 60_000, patienceMs: 60_000, secondMs: 1 };
 const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write" } as const;
 

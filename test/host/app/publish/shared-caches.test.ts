@@ -47,11 +47,9 @@ function fakeRemote(): RemoteCache & { keys(): string[] } {
 interface Ran {
 	base?: string;
 	head: string;
-	/** Names of the engines that the run builds. */
 	builds?: readonly string[];
 }
 
-/** A run on a machine that has nothing yet. @returns the engines that it found, and what was said. */
 async function freshRun(
 	remote: RemoteCache,
 	{ base, head, builds = [] }: Ran,

@@ -6,7 +6,6 @@ import type { Published } from "../../../../src/host/stages/publish/check-run.ts
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
-/** Names of files that are uploaded from a folder, with its engines. */
 async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; published: Published[] }> {
 	const drafts: ArtifactDraft[] = [];
 	const store: ArtifactStore = {
