@@ -2,9 +2,8 @@ import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
-import type { Measured } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { fakeWorkload, flat, silent } from "../support/fakes.ts";
+import { fakeWorkload, onlyOf, silent } from "../support/fakes.ts";
 
 const config = buildConfig();
 
@@ -29,10 +28,8 @@ async function countOne(
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
 	const workloads = [fakeWorkload("one", hashes)];
 	const input = { workloads, measure: config.measure, noBase, outFolder: "/out" };
-	const all: Measured[] = [];
-	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
-		all.push(one);
-	return { ...flat(all), jobs };
+	const interrupt = { reason: () => null };
+	return { ...(await onlyOf(count(input, { backend, progress: silent, interrupt }))), jobs };
 }
 
 it("count runs base and head once each, on one seed, and compares them", async () => {

@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
-import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
+import { type MeasureInput, measure } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildGpuWindow } from "../support/build-result.ts";
-import { fakeWorkload, flat, silent, steadyRun } from "../support/fakes.ts";
+import { fakeWorkload, onlyOf, silent, steadyRun } from "../support/fakes.ts";
 
 interface Moment {
 	clock?: number;
@@ -57,13 +57,9 @@ const input: MeasureInput = {
 	outFolder: "/out",
 };
 
-async function run(
-	moment: (order: number) => Moment | null,
-): Promise<ReturnType<typeof flat> & { calls: string[] }> {
+async function run(moment: (order: number) => Moment | null) {
 	const { ports, calls } = world(moment);
-	const all: Measured[] = [];
-	for await (const measured of measure(input, ports)) all.push(measured);
-	return { ...flat(all), calls };
+	return { ...(await onlyOf(measure(input, ports))), calls };
 }
 
 const counted = (runs: readonly PerfRun[]) =>

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/pairs.ts";
 import type { MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
-import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
+import { type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import {
@@ -11,7 +11,7 @@ import {
 	fakeEngine,
 	fakePorts,
 	fakeWorkload,
-	flat,
+	onlyOf,
 	steadyRun,
 } from "../support/fakes.ts";
 
@@ -34,9 +34,7 @@ async function measureOne(
 		noBase: () => ({ verdict: "missing", reason: "new" }),
 		outFolder: "/out",
 	};
-	const all: Measured[] = [];
-	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
-	return { backend, ...flat(all) };
+	return { backend, ...(await onlyOf(measure(input, fakePorts(backend, options.stopAfter)))) };
 }
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);

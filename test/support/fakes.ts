@@ -102,7 +102,9 @@ export function fakeWorkload(
 }
 
 /** The only workload that was measured or counted. */
-export function flat([one]: readonly Measured[]) {
-	const { rows, errors = [] } = one!;
+export async function onlyOf(measured: AsyncIterable<Measured>) {
+	const all: Measured[] = [];
+	for await (const one of measured) all.push(one);
+	const { rows, errors = [] } = all[0]!;
 	return { row: rows[0], error: errors[0] };
 }

@@ -33,6 +33,12 @@ export function gitProcesses(env: Readonly<Record<string, string>> = {}): Proces
 	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
 
+export function commitAll(folder: string, message = "Change"): string {
+	git(folder, "add", "-A");
+	git(folder, "commit", "-q", "--allow-empty", "-m", message);
+	return git(folder, "rev-parse", "HEAD");
+}
+
 export interface DrawnCommit {
 	name: string;
 	/** Names of commits drawn before. */

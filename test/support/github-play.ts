@@ -8,7 +8,7 @@ import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
-import { checkOut, git } from "./git-history.ts";
+import { checkOut, commitAll, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
@@ -102,9 +102,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 		commit(files, { onto, ref }) {
 			if (onto !== undefined) git(work, "checkout", "-q", "--force", "--detach", onto);
 			writeProject(work, files);
-			git(work, "add", "-A");
-			git(work, "commit", "-q", "--allow-empty", "-m", "Change");
-			const commit = git(work, "rev-parse", "HEAD");
+			const commit = commitAll(work);
 			if (ref !== undefined) push(commit, ref);
 			return commit;
 		},

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
@@ -8,16 +7,13 @@ import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
+import { float32 } from "./golden-tensors.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
 export const net = join(models, "net.onnx");
 export const wasmSource = join(root, "dist/ort");
 export const program = (name: string): string => join(import.meta.dirname, "programs", `${name}.mjs`);
-
-export function temporaryFolder(): string {
-	return mkdtempSync(join(tmpdir(), "trtgate-test-"));
-}
 
 const testOptions = (): OnnxRuntimeOptions => ({
 	flavour: "wasm",
@@ -45,6 +41,8 @@ export function modelAt(path: string, external: ModelOnDisk["external"] = []): M
 	const sha256 = createHash("sha256").update(bytes).digest("hex");
 	return { path, onnx, sha256, external } as unknown as ModelOnDisk;
 }
+
+export const fixture = (name: string): ModelOnDisk => modelAt(join(models, `${name}.onnx`));
 
 export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<BuildJob> = {}): BuildJob {
 	const engine = { name: "fp32", precision: "fp32", onnx: basename(model.path) };
@@ -91,6 +89,12 @@ export function countJob(engine: BuiltEngine, folder: string) {
 	};
 }
 
-export function floats(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
-	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
+/** The only case's answer. */
+export function inferOne(backend: Backend, engine: BuiltEngine, inputs: InferCase["inputs"], folder: string) {
+	return backend.infer(inferJob(engine, [{ id: "a", inputs }], folder));
+}
+
+/** An input of `net` whose pixels are all alike. */
+export function image(value: number): Tensor {
+	return float32(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
 }

@@ -62,6 +62,12 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 	return folder;
 }
 
+export function writeScript(path: string, script: string): string {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+	return path;
+}
+
 /** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
 export function quickProject(
 	folder: string,
@@ -138,6 +144,18 @@ interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 /** Shows what the process said if it ended with another code. */
 export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
 	expect(exitCode, stdout + stderr).toBe(code);
+}
+
+/** Texts must be part of the message, patterns must match it. */
+export async function expectFault(
+	work: Promise<unknown>,
+	code: string,
+	message: string | RegExp = "",
+	fix: string | RegExp = "",
+): Promise<void> {
+	const like = (words: string | RegExp) =>
+		typeof words === "string" ? expect.stringContaining(words) : expect.stringMatching(words);
+	await expect(work).rejects.toMatchObject({ code, message: like(message), ...(fix && { fix: like(fix) }) });
 }
 
 export function readResult(out: string): Result {

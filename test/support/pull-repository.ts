@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
 import { pullRequest } from "./event-payloads.ts";
-import { checkOut, git } from "./git-history.ts";
+import { checkOut, commitAll, git } from "./git-history.ts";
 import { type AtEnd, temporaryFolder, writeProject } from "./project.ts";
 
 export interface PullRepository {
@@ -28,9 +28,7 @@ export function makeRepository(
 	git(work, "init", "-q");
 	const commit = (written: ProjectFiles, message: string): string => {
 		writeProject(work, written);
-		git(work, "add", "-A");
-		git(work, "commit", "-q", "--allow-empty", "-m", message);
-		return git(work, "rev-parse", "HEAD");
+		return commitAll(work, message);
 	};
 	commit({}, "first");
 	const base = commit(files.base, "base");

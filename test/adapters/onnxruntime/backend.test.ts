@@ -1,29 +1,30 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import type { BuiltEngine, InferCase } from "../../../src/ports/backend.ts";
+import { float32 } from "../../support/golden-tensors.ts";
 import {
 	buildJob,
 	builtEngine,
 	countJob,
-	floats,
+	fixture,
+	image,
 	inferJob,
+	inferOne,
 	modelAt,
 	models,
 	net,
-	temporaryFolder,
 	testBackend,
 } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
-const folder = temporaryFolder();
+const folder = temporaryFolder(afterAll);
 const backend = testBackend({ cpuName: "Test CPU" });
-const fixture = (name: string): string => join(models, `${name}.onnx`);
 let engine: BuiltEngine;
 beforeAll(async () => {
-	engine = await builtEngine(backend, modelAt(net), join(folder, "net"));
+	engine = await builtEngine(backend, fixture("net"), join(folder, "net"));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it("facts name the runtime and say that it is not TensorRT", async () => {
 	const facts = await backend.facts();
@@ -65,7 +66,7 @@ it("build keeps the model with its recipe as the engine", () => {
 });
 
 it("build counts warnings by class", async () => {
-	const record = await backend.build(buildJob(modelAt(fixture("warns")), join(folder, "warns")));
+	const record = await backend.build(buildJob(fixture("warns"), join(folder, "warns")));
 	expect(record.warnings).toMatchObject([{ class: "CleanUnusedInitializersAndNodeArgs", count: 1 }]);
 });
 
@@ -75,7 +76,7 @@ it.each([
 	["external-missing", "ort-external-data", "lost.bin"],
 	["same-bfloat16", "ort-unsupported-dtype", "bfloat16"],
 ])("build refuses %s with a reason and a fix", async (name, code, word) => {
-	const record = await backend.build(buildJob(modelAt(fixture(name)), join(folder, name)));
+	const record = await backend.build(buildJob(fixture(name), join(folder, name)));
 	expect(record).toMatchObject({ state: "refused", failure: { code } });
 	expect(record.failure?.title).toContain(word);
 	expect(record.failure?.kind).toBeUndefined();
@@ -84,7 +85,7 @@ it.each([
 });
 
 it("build copies external data, so that the engine is self-contained", async () => {
-	const model = modelAt(fixture("external"), [
+	const model = modelAt(join(models, "external.onnx"), [
 		{ location: "external.bin", path: join(models, "external.bin"), neededBytes: 64, problem: null },
 	]);
 	const built = await builtEngine(backend, model, join(folder, "external"));
@@ -93,20 +94,18 @@ it("build copies external data, so that the engine is self-contained", async () 
 		"external.onnx",
 		"recipe.json",
 	]);
-	expect(built.record.engineBytes).toBe(statSync(fixture("external")).size + 64);
-	const result = await backend.infer(
-		inferJob(
-			built,
-			[{ id: "a", inputs: { x: floats([1, 2, 3, 4, 5, 6, 7, 8], [2, 4]) } }],
-			join(folder, "external"),
-		),
-	);
-	expect(result).toMatchObject({ cases: [{ outputs: { y: floats([2, 4, 6, 8, 10, 12, 14, 16], [2, 4]) } }] });
+	expect(built.record.engineBytes).toBe(statSync(model.path).size + 64);
+	const x = float32([1, 2, 3, 4, 5, 6, 7, 8], [2, 4]);
+	const y = float32([2, 4, 6, 8, 10, 12, 14, 16], [2, 4]);
+	const result = await inferOne(backend, built, { x }, join(folder, "external"));
+	expect(result).toMatchObject({ cases: [{ outputs: { y } }] });
 });
 
 describe("infer", () => {
-	const image = (value: number): ReturnType<typeof floats> =>
-		floats(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
+	const engineOf = (name: string) => {
+		const model = fixture(name);
+		return { ...engine, path: model.path, model };
+	};
 
 	it("gives every case's outputs, the same at every run, and counts", async () => {
 		const cases = [0, 0.5, 1].map((value) => ({ id: `grey ${value}`, inputs: { image: image(value) } }));
@@ -123,7 +122,7 @@ describe("infer", () => {
 
 	it("lets only the bad case fail, with ONNX Runtime's own message", async () => {
 		const cases: InferCase[] = [
-			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
+			{ id: "wrong shape", inputs: { image: float32([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },
 			{ id: "good", inputs: { image: image(0) } },
 		];
@@ -158,8 +157,7 @@ describe("infer", () => {
 				{ dtype: dtype as Tensor["dtype"], shape: [1, 2], data: new Uint8Array(two.buffer) },
 			]),
 		);
-		const same = { ...engine, path: fixture("same-all"), model: modelAt(fixture("same-all")) };
-		const result = await backend.infer(inferJob(same, [{ id: "a", inputs }], folder));
+		const result = await inferOne(backend, engineOf("same-all"), inputs, folder);
 		const expected = Object.fromEntries(
 			Object.entries(inputs).map(([dtype, tensor]) => [`${dtype}-out`, tensor]),
 		);
@@ -168,10 +166,8 @@ describe("infer", () => {
 	});
 
 	it("cannot bring strings out", async () => {
-		const same = { ...engine, path: fixture("same-string"), model: modelAt(fixture("same-string")) };
-		const result = await backend.infer(
-			inferJob(same, [{ id: "a", inputs: { x: floats([1, 2], [1, 2]) } }], folder),
-		);
+		const x = float32([1, 2], [1, 2]);
+		const result = await inferOne(backend, engineOf("same-string"), { x }, folder);
 		expect(result).toMatchObject({
 			cases: [{ state: "failed", message: "An input is of type float, expected string." }],
 		});

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
-import { attribute, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
-import { temporaryFolder, floats as tensorOf, testReference } from "../../support/ort-jobs.ts";
+import { float32 } from "../../support/golden-tensors.ts";
+import { floats, model, tensor, value } from "../../support/onnx-writer.ts";
+import { testReference } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 interface Oracle {
 	input: number[];
@@ -23,7 +25,7 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	writeFileSync(path, bytes);
 	const result = await testReference().emulate({
 		model: await fileModelReader().read(path),
-		cases: [{ id: "one", inputs: { x: tensorOf(input, shape) } }],
+		cases: [{ id: "one", inputs: { x: float32(input, shape) } }],
 		variant: { flavour: "wasm", level: "basic", threads: 1 },
 		precision,
 		scratchFolder: folder,
@@ -74,29 +76,21 @@ it.each(precisions)(
 );
 
 it("an emulated precision keeps small values below a logarithm, which a correct engine computes in fp32", async () => {
-	const nodes = [
-		node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
-		node({ op: "Add", inputs: ["square", "least"], outputs: ["positive"] }),
-		node({ op: "Log", inputs: ["positive"], outputs: ["y"] }),
-	];
+	const nodes = "square = Mul(x, x); positive = Add(square, least); y = Log(positive)";
 	const initializers = [tensor({ name: "least", dims: [1], raw: floats(1e-8) })];
 	const bytes = model({ nodes, initializers, inputs: [value("x", [1, 2])], outputs: [value("y", [1, 2])] });
 	const { outputs } = await emulate(bytes, "fp16", { input: [0, 1], shape: [1, 2] });
 	expect(relativeL2(outputs["y"], [Math.log(1e-8), 0])).toBeLessThan(1e-3);
 });
 
-const cast = node({ op: "Cast", inputs: ["x"], outputs: ["i"], attributes: [attribute.integer("to", 6)] });
-const integers = {
-	nodes: [cast, node({ op: "Abs", inputs: ["i"], outputs: ["y"] })],
-	outputs: [value("y", [1, 4], 6)],
-};
-const old = { nodes: [node({ op: "Relu" })], opsets: { "": 8 }, outputs: [value("y", [1, 4])] };
-
 it.each([
-	["of integers", integers, "computes nothing in fp32"],
-	["of an old opset", old, "operator set 8"],
+	[
+		"of integers",
+		{ nodes: "i = Cast<to=6>(x); y = Abs(i)", outputs: [value("y", [1, 4], 6)] },
+		"computes nothing in fp32",
+	],
+	["of an old opset", { opsets: { "": 8 } }, "operator set 8"],
 ])("an emulated precision leaves a model %s alone, and explains why", async (_, parts, why) => {
-	const bytes = model({ ...parts, inputs: [value("x", [1, 4])] });
-	const result = await emulate(bytes, "fp16", { input: [1, 2, 3, 4], shape: [1, 4] });
+	const result = await emulate(model(parts), "fp16", { input: [1, 2, 3, 4], shape: [1, 4] });
 	expect(result).toMatchObject({ state: "absent", sentence: expect.stringContaining(why) });
 });

@@ -9,7 +9,8 @@ import { proposeOutput } from "../../../src/golden/core/record/propose.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../support/finish.ts";
 import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
-import { temporaryFolder, testReference } from "../../support/ort-jobs.ts";
+import { testReference } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 import { recordedBytes, recordedRuns } from "../../support/recorded-goldens.ts";
 
 type Outputs = Record<string, Tensor>;

@@ -1,37 +1,28 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
+import { buildBuild } from "../../support/build-result.ts";
+import { float32 } from "../../support/golden-tensors.ts";
 import {
 	buildJob,
 	countJob,
-	floats,
+	fixture,
 	inferJob,
-	modelAt,
 	models,
-	net,
 	program,
-	temporaryFolder,
 	testBackend,
 } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
-const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 const backendOf = (name: string): Backend => testBackend({ workerPath: program(name) });
-const cases = [{ id: "a", inputs: { x: floats([1]) } }];
+const cases = [{ id: "a", inputs: { x: float32([1]) } }];
 let engine: BuiltEngine;
 beforeAll(() => {
-	const { spec } = buildJob(modelAt(net), folder);
-	const record = {
-		model: "m",
-		engine: "fp32",
-		arm: "head",
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-	} as const;
-	engine = { spec, arm: "head", record: { ...record, warnings: [] }, path: net, model: modelAt(net) };
+	const model = fixture("net");
+	const { spec } = buildJob(model, folder);
+	engine = { spec, arm: "head", record: buildBuild(), path: model.path, model };
 });
 
 it.each([
@@ -46,14 +37,9 @@ it.each([
 		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
 		log: expect.stringMatching(/\.log$/),
 	};
-	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({
-		state: "failed",
-		failure,
-	});
-	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({
-		state: "failed",
-		failure,
-	});
+	const failed = { state: "failed", failure };
+	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject(failed);
+	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject(failed);
 	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
 	expect(record).toMatchObject({
 		state: code === "tool-timeout" ? "timed-out" : "refused",
@@ -92,11 +78,8 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 
 it("a worker is killed in the middle of a model that never ends", async () => {
 	const endless = { ...engine, path: join(models, "endless.onnx") };
-	const job = inferJob(
-		endless,
-		[{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }],
-		folder,
-	);
+	const x = float32(new Array<number>(16).fill(1), [4, 4]);
+	const job = inferJob(endless, [{ id: "a", inputs: { x } }], folder);
 	const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
 	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
 });
