@@ -2,18 +2,16 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../../src/app/out-folder.ts";
-import { git, gitProcesses } from "../support/git-history.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { commitAll, git, gitProcesses } from "../support/git-history.ts";
+import { expectFault, temporaryFolder, writeProject } from "../support/project.ts";
 
 function checkout(plant: (workspace: string, elsewhere: string) => void) {
 	const root = temporaryFolder();
 	const [workspace, elsewhere, temp] = [join(root, "workspace"), join(root, "elsewhere"), join(root, "temp")];
 	for (const folder of [workspace, elsewhere, temp]) mkdirSync(folder);
-	writeProject(workspace, { "model.onnx": "" });
 	plant(workspace, elsewhere);
 	git(workspace, "init", "-q");
-	git(workspace, "add", "-A");
-	git(workspace, "commit", "-q", "-m", "Change");
+	commitAll(workspace);
 	const check = (out: string, by: "action" | "person") => {
 		const roots = by === "action" ? { workspace, temp } : undefined;
 		return checkOutFolder(join(workspace, out), roots ?? { cwd: workspace }, gitProcesses());
@@ -84,11 +82,7 @@ it.each(rows)(
 		] as const) {
 			const checked = check(out, by);
 			if (expected === undefined) await checked;
-			else
-				await expect(checked, by).rejects.toMatchObject({
-					code: "output-refused",
-					message: expect.stringContaining(expected),
-				});
+			else await expectFault(checked, "output-refused", expected);
 		}
 		expect(readdirSync(elsewhere)).toEqual([]);
 	},
@@ -101,7 +95,7 @@ it("an output folder outside of a repository may be a link, its subfolders may n
 	const place = { cwd: root };
 	await refuseLinks(join(root, "results"), place);
 	symlinkSync("/tmp", join(root, "disk/raw"));
-	await expect(refuseLinks(join(root, "results"), place)).rejects.toMatchObject({ code: "output-refused" });
+	await expectFault(refuseLinks(join(root, "results"), place), "output-refused");
 });
 
 it("an earlier run's files are removed from a person's folder only beside a result", async () => {

@@ -13,8 +13,7 @@ import { silent } from "../support/fakes.ts";
 const backend = {
 	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
 		parseLayerInfo(
-			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString("utf8"))
-				.layers,
+			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString()).layers,
 		),
 };
 const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;

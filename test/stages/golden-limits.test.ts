@@ -5,14 +5,12 @@ import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import { memorySource } from "../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { isSameCase, underLimitsOf } from "../../src/golden/core/manifest/draft.ts";
 import { loadGoldens } from "../../src/golden/stages/load-goldens.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { float32, manifestOf } from "../support/golden-tensors.ts";
-import { model } from "../support/onnx-writer.ts";
+import { modelOf } from "../support/onnx-writer.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
 const y = float32([1, 2, 3, 4], [1, 4]);
@@ -106,7 +104,7 @@ describe("isSameCase", () => {
 });
 
 describe("loadGoldens", () => {
-	const onnx = readOnnx(memorySource(model()), "net.onnx");
+	const onnx = modelOf();
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 
 	function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {

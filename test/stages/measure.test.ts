@@ -22,6 +22,9 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 	return fakeWorkload("one", hashes, order);
 }
 
+const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
+const steady = (_: Arm, nth: number) => steadyRun(wobble(nth));
+
 async function measureOne(
 	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
 	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
@@ -37,10 +40,8 @@ async function measureOne(
 	return { backend, ...(await onlyOf(measure(input, fakePorts(backend, options.stopAfter)))) };
 }
 
-const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
-
 it("measure runs the pairs in the plan's order up to the first look that decides, after one discarded run of each side", async () => {
-	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
+	const { backend } = await measureOne(steady);
 	expect(backend.warmed).toEqual(["base", "head"]);
 	const pairs = { base: ["base", "head"], head: ["head", "base"] };
 	expect(backend.order).toEqual(order.slice(0, 5).flatMap((first) => pairs[first]));
@@ -141,7 +142,7 @@ it.each([
 });
 
 it("measure keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
-	const { row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
+	const { row } = await measureOne(steady, { stopAfter: 5 });
 	expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
 	expect(row.runs.length).toBeGreaterThanOrEqual(5);
 });

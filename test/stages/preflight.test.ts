@@ -14,7 +14,7 @@ async function judge(
 	file: string,
 	{ modelChanged = false, ...input }: Judged,
 	spec: Partial<EngineSpec["engine"]> = {},
-): Promise<Finding[]> {
+) {
 	const [whole] = engineSpecs(buildConfig());
 	const own = { ...whole!, engine: { ...whole!.engine, ...spec } };
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);

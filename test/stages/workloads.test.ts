@@ -1,13 +1,11 @@
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { engineSpecs, makePlan, type Plan, underNameOf } from "../../src/core/plan/plan.ts";
-import { memorySource } from "../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import { compareInterfaces, type PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads, timedWorkloads } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
-import { type Dim, model, value } from "../support/onnx-writer.ts";
+import { type Dim, inspectedOf, modelOf, value } from "../support/onnx-writer.ts";
 
 interface Side {
 	/** Keys of the model in YAML's flow style. */
@@ -22,8 +20,7 @@ const wide = batch(1, 8, 32);
 
 function sideOf({ config = wide, inputs = { x: ["batch", 4] }, dtype = 1 }: Side) {
 	const messages = Object.entries(inputs).map(([name, dims]) => value(name, dims, dtype));
-	const onnx = readOnnx(memorySource(model({ inputs: messages })), "net.onnx");
-	return { config: loaded(withModel(config)), onnx };
+	return { config: loaded(withModel(config)), onnx: modelOf({ inputs: messages }) };
 }
 
 function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: PreparedModel[] } {
@@ -31,10 +28,9 @@ function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: Prepare
 	const config = underRulesOf(base.config, head.config, new Map([["net/fp32", "net/fp32"]]));
 	const [spec] = engineSpecs(config);
 	const [own] = engineSpecs(base.config);
-	const file = { path: "net.onnx", sha256: "a".repeat(64), external: [] };
 	const models: PreparedModel[] = [
-		{ state: "ready", arm: "base", spec: underNameOf(spec!, own!), model: { ...file, onnx: base.onnx } },
-		{ state: "ready", arm: "head", spec: spec!, model: { ...file, onnx: head.onnx } },
+		{ state: "ready", arm: "base", spec: underNameOf(spec!, own!), model: inspectedOf(base.onnx) },
+		{ state: "ready", arm: "head", spec: spec!, model: inspectedOf(head.onnx) },
 	];
 	return { plan: makePlan({ config, arms: ["base", "head"], cases: new Map(), seed: "s" }), models };
 }

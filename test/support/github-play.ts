@@ -129,6 +129,16 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	return play;
 }
 
+/** Closed at the end of the test, which fails if a request was none that GitHub would take. */
+export async function openLocalGitHub(options?: Parameters<typeof startLocalGitHub>[0]) {
+	const github = await startLocalGitHub(options);
+	onTestFinished(async () => {
+		await github.close();
+		expect(github.state.violations).toEqual([]);
+	});
+	return github;
+}
+
 interface Place {
 	github: LocalGitHub;
 	origin: string;

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { readBoard, tegraTelemetry } from "../../../src/adapters/gpu/tegra.ts";
@@ -7,14 +6,14 @@ import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import { findTrtexec, readTegraDevice } from "../../../src/adapters/trtexec/find.ts";
 import { gpuWatch } from "../../../src/app/gpu.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
 import { until } from "../../support/until.ts";
 
 const fixture = resolve("test/fixtures/tegra/trtexec-orin.txt");
 const busy =
 	"RAM 6185/7620MB (lfb 8x2MB) EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] gpu@53.343C VDD_IN 12479mW/12479mW VDD_CPU_GPU_CV 4667mW/4667mW";
 
-const files: Readonly<Record<string, string>> = {
+const files = {
 	"sys/firmware/devicetree/base/model": "NVIDIA Jetson AGX Orin Developer Kit\0",
 	"etc/nv_tegra_release": "# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64\n",
 	"sys/class/devfreq/17000000.gpu/min_freq": "306000000\n",
@@ -22,14 +21,10 @@ const files: Readonly<Record<string, string>> = {
 	"sys/class/devfreq/15340000.vic/max_freq": "601600000\n",
 };
 
-function jetson(programs: Readonly<Record<string, string>>, kept: (path: string) => boolean = () => true) {
-	const root = temporaryFolder();
-	const write = (path: string, text: string): void => {
-		mkdirSync(dirname(join(root, path)), { recursive: true });
-		writeFileSync(join(root, path), text, { mode: 0o755 });
-	};
-	for (const [path, text] of Object.entries(files)) if (kept(path)) write(path, text);
-	for (const [name, script] of Object.entries(programs)) write(`bin/${name}`, `#!/bin/sh\n${script}\n`);
+function jetson(programs: Readonly<Record<string, string>>, below = "") {
+	const kept = Object.entries(files).filter(([path]) => path.startsWith(below));
+	const root = writeProject(temporaryFolder(), Object.fromEntries(kept));
+	for (const [name, script] of Object.entries(programs)) writeScript(join(root, "bin", name), script);
 	const processes = createProcesses({ env: { PATH: `${join(root, "bin")}:/usr/bin:/bin` } });
 	onTestFinished(() => processes.killAll());
 	return { root, processes };
@@ -61,7 +56,7 @@ it("a Jetson is described by its files, nvpmodel and trtexec, if nvidia-smi is m
 });
 
 it("a Jetson is recognised in a container by its release alone, without its power mode", async () => {
-	const { root, processes } = jetson({}, (path) => path.startsWith("etc/"));
+	const { root, processes } = jetson({}, "etc/");
 	const unknown = { model: null, powerMode: null, gpuClock: null };
 	expect(await readBoard(processes, root)).toEqual({ ...unknown, l4t: "36.4.4" });
 	expect(await readBoard(processes, join(root, "empty"))).toBeNull();

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { customCommands, userShell } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { CommandAnswer } from "../../../src/golden/core/compare/check-output.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
@@ -25,10 +24,7 @@ console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " 
 
 let scripts = 0;
 
-async function run(
-	source: string,
-	options: { args?: string[]; timeoutMs?: number; program?: string } = {},
-): Promise<CommandAnswer> {
+function run(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}) {
 	scripts += 1;
 	const script = join(folder, `${scripts}.mjs`);
 	writeFileSync(script, source);
@@ -80,14 +76,15 @@ it("userShell runs several commands in the folder and keeps the log", async () =
 	expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-\w+\ntwo\n$/);
 });
 
-it.each([
-	["false\necho never", "The prepare command ended with exit code 1."],
-	["false | cat\necho never", "The prepare command ended with exit code 1."],
-])("userShell stops %j at the first command that fails", async (command, message) => {
-	const result = await userShell(createProcesses()).run(prepare(command), options);
-	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
-	expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
-});
+it.each(["false\necho never", "false | cat\necho never"])(
+	"userShell stops %j at the first command that fails",
+	async (command) => {
+		const message = "The prepare command ended with exit code 1.";
+		const result = await userShell(createProcesses()).run(prepare(command), options);
+		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
+		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
+	},
+);
 
 it("userShell kills a command that does not end", async () => {
 	const shell = userShell(createProcesses());

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { type ProcessOptions, runProcess } from "../../../src/adapters/process/spawn.ts";
 import { program } from "../../support/ort-jobs.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { expectFault, temporaryFolder } from "../../support/project.ts";
 import { gone } from "../../support/until.ts";
 
 const node = process.execPath;
@@ -75,13 +75,10 @@ it.each<[string, string[], number, object]>([
 it("stops at an abort, and starts nothing after one", async () => {
 	const stop = new AbortController();
 	const { signal } = stop;
-	expect(await run([program("sleeper")], { signal, onLine: () => stop.abort() })).toMatchObject({
-		state: "aborted",
-	});
-	expect(await run([program("sleeper")], { signal })).toMatchObject({
-		state: "aborted",
-		problem: "interrupted before the start",
-	});
+	const stopped = await run([program("sleeper")], { signal, onLine: () => stop.abort() });
+	expect(stopped.state).toBe("aborted");
+	const problem = "interrupted before the start";
+	expect(await run([program("sleeper")], { signal })).toMatchObject({ state: "aborted", problem });
 });
 
 it.each(["/no/such/program", "no\0de"])("reports that %j did not start", async (name) => {
@@ -127,11 +124,7 @@ it("keeps noise out of log and tail, and passes on all lines", async () => {
 });
 
 it("refuses a log that cannot be written, and reports that the disk is full", async () => {
-	await expect(script("0", { logPath: join(node, "x.log") })).rejects.toMatchObject({
-		code: "output-unwritable",
-	});
-	await expect(script("console.log('x'.repeat(100000))", { logPath: "/dev/full" })).rejects.toMatchObject({
-		code: "disk-full",
-		message: "No space left for /dev/full (ENOSPC).",
-	});
+	await expectFault(script("0", { logPath: join(node, "x.log") }), "output-unwritable");
+	const flooded = script("console.log('x'.repeat(100000))", { logPath: "/dev/full" });
+	await expectFault(flooded, "disk-full", /^No space left for \/dev\/full \(ENOSPC\)\.$/);
 });

@@ -1,7 +1,6 @@
-import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
@@ -14,8 +13,8 @@ import {
 	pullRequest,
 	push,
 	release,
-	repository,
 	schedule,
+	stranger,
 	workflowDispatch,
 } from "../../support/event-payloads.ts";
 import {
@@ -28,8 +27,9 @@ import {
 	gitProcesses,
 	line,
 } from "../../support/git-history.ts";
+import { expectFault, temporaryFolder, writeScript } from "../../support/project.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-base-")));
+const root = temporaryFolder(afterAll);
 const origin = join(root, "origin.git");
 const processes = gitProcesses();
 let commits = new Map<string, string>();
@@ -79,7 +79,6 @@ beforeAll(() => {
 	forgetDrawing(origin);
 	git(origin, "symbolic-ref", "HEAD", "refs/heads/main");
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 interface Place {
 	event: string;
@@ -142,7 +141,7 @@ const situation = (
 	says: RegExp,
 	more: More = {},
 ): Situation => ({ what, ...place, base, says, ...more });
-const ofFork = { headRef: "main", headRepository: repository("stranger/engines", 80_002) };
+const ofFork = { headRef: "main", headRepository: stranger };
 const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
 type Row = [what: string, Place, base: string | null, says: RegExp, more?: More];
@@ -349,7 +348,7 @@ it.each([
 	["pins a ref that does not exist", { ...nightly, ...pinned("v9") }, "git-ref", '"v9"'],
 ])("findBase refuses an event that %s", async (what, of, code, words) => {
 	const run = find({ what, base: null, says: / /, ...of });
-	await expect(run).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+	await expectFault(run, code, words);
 });
 
 const inWholeClones = situations
@@ -370,25 +369,21 @@ it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async 
 
 const clonedMain = () => cloned("refs/heads/main", "main-299", 1);
 
-async function expectNoBase(folder: string, error: object): Promise<void> {
-	const history = await historyOf(folder);
-	await expect(history.bring(at("main-298"))).rejects.toMatchObject(error);
+async function bringBase(folder: string): Promise<unknown> {
+	return (await historyOf(folder)).bring(at("main-298"));
 }
 
 it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
 	const folder = clonedMain();
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	await expectNoBase(folder, { code: "tool-crashed", fix: expect.stringContaining("fetch-depth: 0") });
+	await expectFault(bringBase(folder), "tool-crashed", "", "fetch-depth: 0");
 });
 
 it("findBase, if a required base is missing, names the permission that a refused fetch lacks", async () => {
 	const folder = clonedMain();
-	const helper = join(root, "refuse.sh");
-	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n";
-	writeFileSync(helper, `#!/bin/sh\n${refuse}`, { mode: 0o755 });
-	git(folder, "config", "remote.origin.uploadpack", helper);
-	const fix = expect.stringMatching(/contents: read.*`token`.*fetch-depth/);
-	await expectNoBase(folder, { code: "git-ref", fix });
+	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128";
+	git(folder, "config", "remote.origin.uploadpack", writeScript(join(root, "refuse.sh"), refuse));
+	await expectFault(bringBase(folder), "git-ref", "", /contents: read.*`token`.*fetch-depth/);
 });
 
 it("findBase, if a required base is missing, uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
@@ -402,7 +397,7 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 	const { port } = server.address() as AddressInfo;
 	git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
 	git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
-	await expectNoBase(folder, { code: "git-ref", message: expect.stringContaining("denied the fetch") });
+	await expectFault(bringBase(folder), "git-ref", "denied the fetch");
 	expect(seen[0]).toBe("basic eDp0b2tlbg==");
 	server.close();
 });

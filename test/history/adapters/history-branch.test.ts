@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { historyBranch } from "../../../src/history/adapters/history-branch.ts";
@@ -7,7 +7,7 @@ import { gitAccess } from "../../../src/host/adapters/github/env.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { buildRecord, hash } from "../../support/history-records.ts";
 import { startPrivateRemote } from "../../support/private-remote.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { expectFault, temporaryFolder, writeScript } from "../../support/project.ts";
 
 const branch = "trtgate-history";
 const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
@@ -25,9 +25,8 @@ function repositories() {
 const storeIn = (repository: string, more: Partial<Parameters<typeof historyBranch>[0]> = {}) =>
 	historyBranch({ repository, branch, processes: gitProcesses(), ...more });
 
-function recordsAt(remote: string): string[] {
-	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
-}
+const recordsAt = (remote: string) => git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
+const configOf = (clone: string) => git(clone, "config", "--list", "--local");
 
 it("historyBranch loses no record of many writers, beside a compaction", async () => {
 	const { remote, clone: left, other: right } = repositories();
@@ -43,9 +42,9 @@ it("historyBranch loses no record of many writers, beside a compaction", async (
 
 it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
 	const { clone, store } = repositories();
-	const before = git(clone, "config", "--list", "--local");
+	const before = configOf(clone);
 	await store.add([fileOfNight(0)]);
-	expect(git(clone, "config", "--list", "--local")).toBe(before);
+	expect(configOf(clone)).toBe(before);
 	expect(git(clone, "for-each-ref")).toBe("");
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
@@ -76,10 +75,8 @@ it("historyBranch compacts into a new root, and keeps files of others", async ()
 
 it("historyBranch fails with the reason if the remote refuses the push", async () => {
 	const { remote, store } = repositories();
-	mkdirSync(join(remote, "hooks"), { recursive: true });
-	const hook = join(remote, "hooks", "pre-receive");
-	writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
-	chmodSync(hook, 0o755);
+	const refusal = "echo GH006: Protected branch update failed >&2\nexit 1";
+	writeScript(join(remote, "hooks/pre-receive"), refusal);
 	await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-denied",
 		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
@@ -100,9 +97,7 @@ it("historyBranch goes on after a writer was killed in a push", async () => {
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
-	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
-		code: "history-unwritable",
-	});
+	await expectFault(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)]), "history-unwritable");
 	rmSync(lock);
 	await store.add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
@@ -119,25 +114,21 @@ it("historyBranch reads and writes a private repository with the right token onl
 	await storeWith("ghs_right").add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 	expect(await storeWith("ghs_right").read()).toHaveLength(1);
-	await expect(storeWith("ghs_wrong").read()).rejects.toMatchObject({ code: "history-denied" });
-	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
+	await expectFault(storeWith("ghs_wrong").read(), "history-denied");
+	expect(configOf(clone)).not.toContain("extraheader");
 });
 
 it("historyBranch adds a record with five git commands", async () => {
 	const { clone, store } = repositories();
 	const processes = gitProcesses();
 	const commands: string[] = [];
-	const counting: typeof processes = {
-		...processes,
-		run: (job) => {
+	const counted =
+		<Job extends { argv: readonly string[] }, Done>(start: (job: Job) => Done) =>
+		(job: Job) => {
 			commands.push(job.argv.join(" "));
-			return processes.run(job);
-		},
-		exec: (job) => {
-			commands.push(job.argv.join(" "));
-			return processes.exec(job);
-		},
-	};
+			return start(job);
+		};
+	const counting = { ...processes, run: counted(processes.run), exec: counted(processes.exec) };
 	await store.add([fileOfNight(0)]);
 	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);

@@ -57,15 +57,8 @@ async function freshRun(
 ) {
 	const work = temporaryFolder();
 	const cacheFolder = join(work, "store");
-	const caches = sharedCaches({
-		remote,
-		cacheFolder,
-		temp: join(work, "temp"),
-		refusal: null,
-		always: false,
-		startedMs: Date.now(),
-		...more,
-	});
+	const usual = { refusal: null, always: false, startedMs: Date.now() };
+	const caches = sharedCaches({ remote, cacheFolder, temp: join(work, "temp"), ...usual, ...more });
 	const models = [...(base === undefined ? [] : [prepared("base", base)]), prepared("head", head)];
 	await caches.restore({ config, fingerprint, models });
 	const store = join(cacheFolder, "engines");

@@ -1,12 +1,11 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { uploadFolder } from "../../../../src/host/app/publish/publish-run.ts";
-import type { Published } from "../../../../src/host/stages/publish/check-run.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
-async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; published: Published[] }> {
+async function upload(outFolder: string) {
 	const drafts: ArtifactDraft[] = [];
 	const store: ArtifactStore = {
 		async upload(draft) {
@@ -22,16 +21,12 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 
 it("an upload of too many files keeps those at the top, and counts the others", async () => {
 	const outFolder = temporaryFolder();
-	mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
-	for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
-	writeFileSync(join(outFolder, "result.json"), "{}");
-	writeFileSync(join(outFolder, "logs/run.log"), "");
+	const logs = Array.from({ length: 20_003 }, (_, nth) => [`logs/deep/${nth}.log`, ""]);
+	writeProject(outFolder, { "result.json": "{}", "logs/run.log": "", ...Object.fromEntries(logs) });
 	const { drafts, published } = await upload(outFolder);
 	expect(drafts[0]?.files).toHaveLength(20_000);
-	expect(drafts[0]?.files.slice(0, 2)).toEqual([
-		join(outFolder, "result.json"),
-		join(outFolder, "logs/run.log"),
-	]);
+	const first = ["result.json", "logs/run.log"].map((name) => join(outFolder, name));
+	expect(drafts[0]?.files.slice(0, 2)).toEqual(first);
 	expect(published).toMatchObject([
 		{ what: "artifact", state: "done", note: expect.stringMatching(/^5 of its files were left out/) },
 	]);
@@ -39,12 +34,8 @@ it("an upload of too many files keeps those at the top, and counts the others", 
 
 it("an upload takes only files that a run writes, and follows no link among them", async () => {
 	const root = temporaryFolder();
-	const outFolder = writeProject(join(root, "out"), {
-		"result.json": "{}",
-		"raw/net/0.f64": "",
-		"planted.html": "",
-		"other/run.log": "",
-	});
+	const files = { "result.json": "{}", "raw/net/0.f64": "", "planted.html": "", "other/run.log": "" };
+	const outFolder = writeProject(join(root, "out"), files);
 	writeFileSync(join(root, "secret"), "");
 	symlinkSync(root, join(outFolder, "raw/net/deep"));
 	symlinkSync(join(root, "secret"), join(outFolder, "raw/secret"));
@@ -59,13 +50,8 @@ it.each(["", "engines", "nsys", "raw", "exports"])(
 	"an upload does not begin if out/%s became a link",
 	async (name) => {
 		const root = temporaryFolder();
-		const outFolder = writeProject(join(root, "out"), {
-			"result.json": "{}",
-			"engines/e": "",
-			"nsys/n": "",
-			"raw/r": "",
-			"exports/e": "",
-		});
+		const files = { "result.json": "{}", "engines/e": "", "nsys/n": "", "raw/r": "", "exports/e": "" };
+		const outFolder = writeProject(join(root, "out"), files);
 		const at = join(outFolder, name);
 		renameSync(at, join(root, "moved"));
 		symlinkSync(join(root, "moved"), at);

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { RunEvent } from "../../../../src/host/formats/github/event.ts";
-import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../../src/host/formats/github/event.ts";
+import {
+	cachePrefix,
+	cacheWriteRefusal,
+	isUntrustedRun,
+	type RunEvent,
+} from "../../../../src/host/formats/github/event.ts";
 import { artifactName, otherNames, slug } from "../../../../src/host/formats/github/names.ts";
 
 it.each([
