@@ -1,15 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../../src/app/out-folder.ts";
 import { commitAll, git, gitProcesses } from "../support/git-history.ts";
 import { expectFault, temporaryFolder, writeProject } from "../support/project.ts";
 
-function checkout(plant: (workspace: string, elsewhere: string) => void) {
+function checkout({ links = {}, files = {} }: Pick<Row, "links" | "files">) {
 	const root = temporaryFolder();
 	const [workspace, elsewhere, temp] = [join(root, "workspace"), join(root, "elsewhere"), join(root, "temp")];
 	for (const folder of [workspace, elsewhere, temp]) mkdirSync(folder);
-	plant(workspace, elsewhere);
+	writeProject(workspace, files);
+	for (const [name, target] of Object.entries(links)) {
+		const at = join(workspace, name);
+		mkdirSync(dirname(at), { recursive: true });
+		symlinkSync(resolve(root, target), at);
+	}
 	git(workspace, "init", "-q");
 	commitAll(workspace);
 	const check = (out: string, by: "action" | "person") => {
@@ -21,7 +26,9 @@ function checkout(plant: (workspace: string, elsewhere: string) => void) {
 
 interface Row {
 	what: string;
-	plant?(workspace: string, elsewhere: string): void;
+	/** Targets beside the workspace. */
+	links?: Readonly<Record<string, string>>;
+	files?: Readonly<Record<string, string>>;
 	out?: string;
 	/** Part of the message; absent where the folder is used. */
 	action?: string;
@@ -32,39 +39,33 @@ const rows: Row[] = [
 	{ what: "that does not exist" },
 	{
 		what: "that is a link out of the workspace",
-		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "trtgate-out")),
+		links: { "trtgate-out": "elsewhere" },
 		both: "trtgate-out is refused: it is a link;",
 	},
 	{
 		what: "that is a link to nothing",
-		plant: (workspace) => symlinkSync("/nowhere/at/all", join(workspace, "trtgate-out")),
+		links: { "trtgate-out": "/nowhere/at/all" },
 		both: "it is a link",
 	},
 	{
 		what: "below a link",
-		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "build")),
+		links: { build: "elsewhere" },
 		out: "build/results",
 		both: "workspace/build is a link;",
 	},
 	...outNames.map((name) => ({
 		what: `whose ${name} is a link`,
-		plant: (workspace: string, elsewhere: string) => {
-			mkdirSync(join(workspace, "trtgate-out"));
-			symlinkSync(elsewhere, join(workspace, "trtgate-out", name));
-		},
+		links: { [`trtgate-out/${name}`]: "elsewhere" },
 		both: `trtgate-out/${name} is a link;`,
 	})),
 	{
 		what: "with a link deep in it",
-		plant: (workspace, elsewhere) => {
-			mkdirSync(join(workspace, "trtgate-out/logs"), { recursive: true });
-			symlinkSync(join(elsewhere, "profile"), join(workspace, "trtgate-out/logs/build-net.log"));
-		},
+		links: { "trtgate-out/logs/build-net.log": "elsewhere/profile" },
 		both: 'git tracks "trtgate-out/logs/build-net.log";',
 	},
 	{
 		what: "with a file that git tracks",
-		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
+		files: { "trtgate-out/nsys/trace.nsys-rep": "" },
 		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
 	},
 	{ what: "that leads out by its path", out: "../elsewhere", action: "it is below neither the workspace " },
@@ -74,8 +75,8 @@ const rows: Row[] = [
 
 it.each(rows)(
 	"an output folder $what: used, or refused with one message",
-	async ({ plant = () => {}, out = "trtgate-out", both, action = both }) => {
-		const { check, elsewhere } = checkout(plant);
+	async ({ out = "trtgate-out", both, action = both, ...planted }) => {
+		const { check, elsewhere } = checkout(planted);
 		for (const [by, expected] of [
 			["action", action],
 			["person", both],

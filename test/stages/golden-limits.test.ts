@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
@@ -9,8 +9,8 @@ import { isSameCase, underLimitsOf } from "../../src/golden/core/manifest/draft.
 import { loadGoldens } from "../../src/golden/stages/load-goldens.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { loaded, withModel } from "../core/config/load.ts";
-import { float32, manifestOf } from "../support/golden-tensors.ts";
-import { modelOf } from "../support/onnx-writer.ts";
+import { float32, manifestOf, modelSha256 } from "../support/golden-tensors.ts";
+import { inspectedOf, modelOf } from "../support/onnx-writer.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
 const y = float32([1, 2, 3, 4], [1, 4]);
@@ -74,76 +74,70 @@ it("underLimitsOf takes the base's detections, and the head's only of outputs th
 	for (const head of [groups("y", 0.1), {}]) expectOf({}, head).toBeUndefined();
 });
 
-describe("isSameCase", () => {
-	const [only] = strict.cases;
-	const tensor = { path: "y.raw", dtype: "float32" as const, shape: [1, 4] };
-	const file = (digit: string) => ({ ...tensor, sha256: digit.repeat(64) });
-	const golden: GoldenCase = { ...only, inputs: { a: file("1"), b: file("2") } };
-	const base: GoldenManifest = { ...strict, cases: [golden] };
+const [only] = strict.cases;
+const tensor = { path: "y.raw", dtype: "float32" as const, shape: [1, 4] };
+const file = (digit: string) => ({ ...tensor, sha256: digit.repeat(64) });
+const golden: GoldenCase = { ...only, inputs: { a: file("1"), b: file("2") } };
+const base: GoldenManifest = { ...strict, cases: [golden] };
 
-	it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
-		const inputs = { b: file("2"), a: { ...file("1"), path: "moved.raw" } };
-		expect(isSameCase({ ...golden, inputs }, base)).toBe(true);
-		expect(isSameCase(golden, undefined)).toBe(false);
-	});
-
-	it.each<[string, GoldenCase]>([
-		["another name", { ...golden, id: "other" }],
-		["another input", { ...golden, inputs: { ...golden.inputs, a: file("3") } }],
-		["inputs that are swapped", { ...golden, inputs: { a: file("2"), b: file("1") } }],
-		["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3") } }],
-		["another output", { ...golden, outputs: { y: file("4") } }],
-		[
-			"another tensor of the same file",
-			{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
-		],
-		["other labels", { ...golden, labels: { y: [1] } }],
-	])("isSameCase does not hold for %s", (_, own) => {
-		expect(isSameCase(own, base)).toBe(false);
-	});
+it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
+	const inputs = { b: file("2"), a: { ...file("1"), path: "moved.raw" } };
+	expect(isSameCase({ ...golden, inputs }, base)).toBe(true);
+	expect(isSameCase(golden, undefined)).toBe(false);
 });
 
-describe("loadGoldens", () => {
-	const onnx = modelOf();
-	const ports = { files: fileStore(), tensors: fileTensorReader() };
+it.each<[string, GoldenCase]>([
+	["another name", { ...golden, id: "other" }],
+	["another input", { ...golden, inputs: { ...golden.inputs, a: file("3") } }],
+	["inputs that are swapped", { ...golden, inputs: { a: file("2"), b: file("1") } }],
+	["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3") } }],
+	["another output", { ...golden, outputs: { y: file("4") } }],
+	[
+		"another tensor of the same file",
+		{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
+	],
+	["other labels", { ...golden, labels: { y: [1] } }],
+])("isSameCase does not hold for %s", (_, own) => {
+	expect(isSameCase(own, base)).toBe(false);
+});
 
-	function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
-		const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
-		const file = { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx };
-		return { state: "ready", arm, spec: spec!, model: file };
-	}
+const ports = { files: fileStore(), tensors: fileTensorReader() };
 
-	async function load(base: string | null, files: Record<string, string>) {
-		const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
-		const models = [sideOf("base", base), sideOf("head", "g.json")];
-		const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
-		const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
-		expect([...faults]).toEqual([]);
-		return sets.get("net/fp32");
-	}
+function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
+	const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
+	return { state: "ready", arm, spec: spec!, model: { ...inspectedOf(modelOf()), sha256: modelSha256 } };
+}
 
-	const sha256 = createHash("sha256").update(y.data).digest("hex");
-	const fed = (manifest: GoldenManifest): string => {
-		const tensor = (path: string) => ({ path, sha256, dtype: "float32", shape: [1, 4] });
-		const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
-		return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
-	};
+async function load(base: string | null, files: Record<string, string>) {
+	const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
+	const models = [sideOf("base", base), sideOf("head", "g.json")];
+	const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
+	const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
+	expect([...faults]).toEqual([]);
+	return sets.get("net/fp32");
+}
 
-	it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
-		const set = await load("old/g.json", { "base/old/g.json": fed(strict), "head/g.json": fed(loose) });
-		expect(set?.manifest.outputs).toEqual(strict.outputs);
-		expect(set?.asWritten?.outputs).toEqual(loose.outputs);
-		expect(set?.ofBase?.outputs).toEqual(strict.outputs);
-	});
+const digest = createHash("sha256").update(y.data).digest("hex");
+const fed = (manifest: GoldenManifest): string => {
+	const tensor = (path: string) => ({ path, sha256: digest, dtype: "float32", shape: [1, 4] });
+	const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
+	return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
+};
 
-	it.each<[string, string | null, Record<string, string>]>([
-		["has none", null, {}],
-		["lacks the file", "g.json", {}],
-		["has one that cannot be read", "g.json", { "base/g.json": "{" }],
-	])("loadGoldens keeps the head's own limits if the base %s", async (_, base, files) => {
-		const set = await load(base, { ...files, "base/net.onnx": "", "head/g.json": fed(loose) });
-		expect(set?.manifest.outputs).toEqual(loose.outputs);
-		expect(set).not.toHaveProperty("asWritten");
-		expect(set).not.toHaveProperty("ofBase");
-	});
+it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
+	const set = await load("old/g.json", { "base/old/g.json": fed(strict), "head/g.json": fed(loose) });
+	expect(set?.manifest.outputs).toEqual(strict.outputs);
+	expect(set?.asWritten?.outputs).toEqual(loose.outputs);
+	expect(set?.ofBase?.outputs).toEqual(strict.outputs);
+});
+
+it.each<[string, string | null, Record<string, string>]>([
+	["has none", null, {}],
+	["lacks the file", "g.json", {}],
+	["has one that cannot be read", "g.json", { "base/g.json": "{" }],
+])("loadGoldens keeps the head's own limits if the base %s", async (_, base, files) => {
+	const set = await load(base, { ...files, "base/net.onnx": "", "head/g.json": fed(loose) });
+	expect(set?.manifest.outputs).toEqual(loose.outputs);
+	expect(set).not.toHaveProperty("asWritten");
+	expect(set).not.toHaveProperty("ofBase");
 });

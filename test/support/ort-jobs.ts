@@ -6,6 +6,7 @@ import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.t
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
+import type { ReferenceVariant } from "../../src/ports/reference.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
 import { float32 } from "./golden-tensors.ts";
 
@@ -86,6 +87,17 @@ export function countJob(engine: BuiltEngine, folder: string) {
 		seed: 1,
 		timeoutMs: 600_000,
 		logPath: join(folder, "count.log"),
+	};
+}
+
+export function referenceJob(folder: string, model: ModelOnDisk, inputs: readonly InferCase["inputs"][]) {
+	return {
+		model,
+		cases: inputs.map((each, index) => ({ id: String(index), inputs: each })),
+		variant: { flavour: "wasm", level: "basic", threads: 1 } as ReferenceVariant,
+		scratchFolder: join(folder, "scratch"),
+		logPath: join(folder, "log"),
+		timeoutMs: 600_000,
 	};
 }
 

@@ -5,7 +5,7 @@ import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { floats, model, tensor, value } from "../../support/onnx-writer.ts";
-import { testReference } from "../../support/ort-jobs.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 interface Oracle {
@@ -23,15 +23,8 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	const folder = temporaryFolder();
 	const path = join(folder, "model.onnx");
 	writeFileSync(path, bytes);
-	const result = await testReference().emulate({
-		model: await fileModelReader().read(path),
-		cases: [{ id: "one", inputs: { x: float32(input, shape) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
-		precision,
-		scratchFolder: folder,
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
-	});
+	const job = referenceJob(folder, await fileModelReader().read(path), [{ x: float32(input, shape) }]);
+	const result = await testReference().emulate({ ...job, precision });
 	if (result.state !== "done") return { ...result, outputs: {} as Record<string, number[]> };
 	const [only] = result.cases;
 	if (only?.state !== "done") throw new Error(only?.message);
@@ -41,11 +34,9 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	return { ...result, outputs };
 }
 
-function relativeL2(got: readonly number[] | undefined, expected: readonly number[]): number {
-	return (
-		Math.hypot(...expected.map((value, index) => (got?.[index] ?? Number.NaN) - value)) /
-		Math.hypot(...expected)
-	);
+function relativeL2(got: readonly number[] = [], expected: readonly number[]): number {
+	const errors = expected.map((value, index) => (got[index] ?? Number.NaN) - value);
+	return Math.hypot(...errors) / Math.hypot(...expected);
 }
 
 const precisions = ["fp16", "bf16", "tf32"] as const;

@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenManifest, Precision } from "../../../generated/golden.ts";
+import type { Precision } from "../../../generated/golden.ts";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
 import { deriveLimits } from "../../../src/golden/core/record/derive-limits.ts";
@@ -9,13 +8,13 @@ import { proposeOutput } from "../../../src/golden/core/record/propose.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../support/finish.ts";
 import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
-import { testReference } from "../../support/ort-jobs.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { recordedBytes, recordedRuns } from "../../support/recorded-goldens.ts";
 
 type Outputs = Record<string, Tensor>;
 
-function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outputs } {
+function recorded(name: string) {
 	const { inputs, outputs } = recordedRuns[`trtexec-10.6/golden-${name}`]!;
 	const read = <Entry extends Pick<Tensor, "dtype" | "shape">>(
 		entries: Record<string, Entry>,
@@ -34,23 +33,13 @@ function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outp
 	};
 }
 
-async function recordGolden(
-	name: string,
-	runs: readonly ReturnType<typeof recorded>[],
-): Promise<GoldenManifest> {
-	const folder = temporaryFolder();
+async function recordGolden(name: string, runs: readonly ReturnType<typeof recorded>[]) {
 	const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
 	const rounded = [];
+	const inputs = runs.map((run) => run.inputs);
 	for (const precision of emulatedPrecisions) {
-		const result = await testReference().emulate({
-			model,
-			cases: runs.map(({ inputs }, index) => ({ id: String(index), inputs })),
-			variant: { flavour: "wasm", level: "basic", threads: 1 },
-			precision,
-			scratchFolder: folder,
-			logPath: join(folder, "log"),
-			timeoutMs: 600_000,
-		});
+		const job = referenceJob(temporaryFolder(), model, inputs);
+		const result = await testReference().emulate({ ...job, precision });
 		if (result.state !== "done") throw new Error(JSON.stringify(result));
 		const outputs = result.cases.map((item) => (item.state === "done" ? item.outputs : {}));
 		rounded.push({ precision, outputs });

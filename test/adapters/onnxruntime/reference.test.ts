@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
 import type { DefectVerdict } from "../../../src/golden/core/record/defects/judge.ts";
-import type { ReferenceVariant } from "../../../src/ports/reference.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, tensor } from "../../support/onnx-writer.ts";
-import { testReference } from "../../support/ort-jobs.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const reference = testReference();
@@ -27,16 +26,8 @@ const numbers = (data: Uint8Array | undefined): number[] => [
 	...new Float32Array((data ?? new Uint8Array(0)).slice().buffer),
 ];
 
-async function jobIn(folder: string) {
-	return {
-		model: await writeModel(folder),
-		cases: [{ id: "one", inputs: { x: float32([1, 1, 1, 1], [1, 4]) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 } as ReferenceVariant,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
-	};
-}
+const jobIn = async (folder: string) =>
+	referenceJob(folder, await writeModel(folder), [{ x: float32([1, 1, 1, 1], [1, 4]) }]);
 
 it.each(["disabled", "all"] as const)(
 	"onnxRuntimeReference runs a model with external data at level %s",

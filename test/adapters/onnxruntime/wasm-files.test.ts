@@ -10,20 +10,16 @@ import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-f
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { expectFault, temporaryFolder, writeProject } from "../../support/project.ts";
 
-const [wasm, module, api] = ["\0asm and so on", "export {}", "export const x = 1"].map((text) =>
-	Buffer.from(text),
-) as [Buffer, Buffer, Buffer];
+const wasm = Buffer.from("\0asm and so on");
+const module = Buffer.from("export {}");
+const api = Buffer.from("export const x = 1");
 const pin = (name: string, bytes: Buffer) => ({
 	name,
 	bytes: bytes.length,
 	sha256: createHash("sha256").update(bytes).digest("hex"),
 });
-const pinned = {
-	version: "0.0.1",
-	wasm: pin("x.wasm", wasm),
-	module: pin("x.mjs", module),
-	api: pin("api.mjs", api),
-};
+const files = { wasm: pin("x.wasm", wasm), module: pin("x.mjs", module), api: pin("api.mjs", api) };
+const pinned = { version: "0.0.1", ...files };
 const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;
 const second = join(tmpdir(), `trtgate-${userInfo().uid}`, name);
 

@@ -19,7 +19,8 @@ function repositories() {
 	git(remote, "config", "uploadpack.allowFilter", "true");
 	const [clone, other] = [join(root, "clone"), join(root, "other")];
 	for (const folder of [clone, other]) git(root, "clone", "--quiet", remote, folder);
-	return { remote, clone, other, store: storeIn(clone) };
+	const store = storeIn(clone);
+	return { remote, clone, other, store, add: (night: number) => store.add([fileOfNight(night)]) };
 }
 
 const storeIn = (repository: string, more: Partial<Parameters<typeof historyBranch>[0]> = {}) =>
@@ -41,43 +42,43 @@ it("historyBranch loses no record of many writers, beside a compaction", async (
 });
 
 it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
-	const { clone, store } = repositories();
+	const { clone, add } = repositories();
 	const before = configOf(clone);
-	await store.add([fileOfNight(0)]);
+	await add(0);
 	expect(configOf(clone)).toBe(before);
 	expect(git(clone, "for-each-ref")).toBe("");
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
 it("historyBranch follows a rewritten branch, and puts a lost record back on import", async () => {
-	const { remote, store } = repositories();
-	await store.add([fileOfNight(0)]);
+	const { remote, add } = repositories();
+	await add(0);
 	const old = git(remote, "rev-parse", branch);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	git(remote, "update-ref", `refs/heads/${branch}`, old);
-	await store.add([fileOfNight(2)]);
+	await add(2);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path, fileOfNight(2).path]);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	expect(recordsAt(remote)).toHaveLength(3);
 });
 
 it("historyBranch compacts into a new root, and keeps files of others", async () => {
-	const { remote, store } = repositories();
+	const { remote, store, add } = repositories();
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
 	expect(recordsAt(remote)).toEqual(["months/2026-01.jsonl.gz", "notes.txt"]);
 	expect(git(remote, "rev-list", "--count", branch)).toBe("1");
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
-	await store.add([fileOfNight(40)]);
+	await add(40);
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
 it("historyBranch fails with the reason if the remote refuses the push", async () => {
-	const { remote, store } = repositories();
+	const { remote, add } = repositories();
 	const refusal = "echo GH006: Protected branch update failed >&2\nexit 1";
 	writeScript(join(remote, "hooks/pre-receive"), refusal);
-	await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(add(0)).rejects.toMatchObject({
 		code: "history-denied",
 		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
 	});
@@ -92,14 +93,14 @@ it("historyBranch fails if the remote cannot be reached", async () => {
 });
 
 it("historyBranch goes on after a writer was killed in a push", async () => {
-	const { remote, clone, store } = repositories();
+	const { remote, clone, add } = repositories();
 	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
 	await expectFault(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)]), "history-unwritable");
 	rmSync(lock);
-	await store.add([fileOfNight(0)]);
+	await add(0);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 });
 
@@ -119,7 +120,7 @@ it("historyBranch reads and writes a private repository with the right token onl
 });
 
 it("historyBranch adds a record with five git commands", async () => {
-	const { clone, store } = repositories();
+	const { clone, add } = repositories();
 	const processes = gitProcesses();
 	const commands: string[] = [];
 	const counted =
@@ -129,7 +130,7 @@ it("historyBranch adds a record with five git commands", async () => {
 			return start(job);
 		};
 	const counting = { ...processes, run: counted(processes.run), exec: counted(processes.exec) };
-	await store.add([fileOfNight(0)]);
+	await add(0);
 	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
 	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);
