@@ -90,7 +90,7 @@ const engineKey = (text: string, change = `\`${text}\``): Row => ({
 	change,
 	config: [["{ precision: fp16 }", `{ precision: fp16, ${text} }`]],
 });
-const accepted = (recipe: string): string =>
+const accepted = (recipe: string) =>
 	`accept: [{ engine: classifier/fp16, figure: latency, at-most: 50%, recipe: ${recipe}, reason: fast enough }]`;
 
 const allRows: readonly Row[] = [
@@ -304,7 +304,7 @@ async function judge({ config = [], files }: Row, { sides, recording }: Awaited<
 	};
 }
 
-function gatesText(gates: readonly GateResult[]): string {
+function gatesText(gates: readonly GateResult[]) {
 	const failing = gates.filter(({ gate, status }) => status !== "pass" && gate !== "limit-change");
 	const names = failing.map(({ gate, status }) => (status === "fail" ? gate : `${gate} (${status})`));
 	const rules = gates.filter(({ gate }) => gate === "limit-change");
@@ -318,7 +318,7 @@ function gatesText(gates: readonly GateResult[]): string {
 	return [...new Set(names), ...shown].join("; ");
 }
 
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 const docs = resolve("bench/changes.md");
 const marks = ["<!-- begin: what a change can do -->\n", "<!-- end: what a change can do -->"] as const;

@@ -6,7 +6,7 @@ import type { Machine } from "../../src/app/choose-backend.ts";
 import { gpuLease, lockFolderOf, narrowDevices } from "../../src/app/gpu.ts";
 import { readEnvironment } from "../../src/host/adapters/github/env.ts";
 import { silent } from "../support/fakes.ts";
-import { expectFault, temporaryFolder, writeProject } from "../support/project.ts";
+import { expectFault, folderWith, temporaryFolder } from "../support/project.ts";
 
 const uuid = "GPU-00000000-0000-0000-0000-000000000000";
 const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];
@@ -16,9 +16,9 @@ function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; s
 	return gpuLease({ gpu: async () => gpu, folder, progress: silent, signal, waitMs: 0, ...over });
 }
 
-function heldFolder(): string {
+function heldFolder() {
 	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", token: "x" };
-	return writeProject(temporaryFolder(), { [`${uuid}.lock`]: JSON.stringify(owner) });
+	return folderWith({ [`${uuid}.lock`]: JSON.stringify(owner) });
 }
 
 it.each(["none", "unknown"] as const)("gpuLease locks nothing if the GPU is %s", async (gpu) => {

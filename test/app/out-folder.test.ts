@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../../src/app/out-folder.ts";
 import { commitAll, git, gitProcesses } from "../support/git-history.ts";
-import { expectFault, temporaryFolder, writeProject } from "../support/project.ts";
+import { expectFault, folderWith, temporaryFolder, writeProject } from "../support/project.ts";
 
 function checkout({ links = {}, files = {} }: Pick<Row, "links" | "files">) {
 	const root = temporaryFolder();
@@ -93,15 +93,15 @@ it("an output folder outside of a repository may be a link, its subfolders may n
 	const root = temporaryFolder();
 	mkdirSync(join(root, "disk"));
 	symlinkSync(join(root, "disk"), join(root, "results"));
-	const place = { cwd: root };
-	await refuseLinks(join(root, "results"), place);
+	const refuse = () => refuseLinks(join(root, "results"), { cwd: root });
+	await refuse();
 	symlinkSync("/tmp", join(root, "disk/raw"));
-	await expectFault(refuseLinks(join(root, "results"), place), "output-refused");
+	await expectFault(refuse(), "output-refused");
 });
 
 it("an earlier run's files are removed from a person's folder only beside a result", async () => {
 	const files = { "raw/net/0.f64": "", "logs/build.log": "", "notes.txt": "" };
-	const folder = writeProject(temporaryFolder(), files);
+	const folder = folderWith(files);
 	await removeEarlierResult(folder, { isOwn: false });
 	expect(readdirSync(folder).sort()).toEqual(["logs", "notes.txt", "raw"]);
 	await removeEarlierResult(folder, { isOwn: true });

@@ -10,6 +10,9 @@ import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
 import { silent } from "../support/fakes.ts";
 
+const config = buildConfig();
+const [spec] = engineSpecs(config);
+
 const backend = {
 	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
 		parseLayerInfo(
@@ -35,8 +38,6 @@ it.each([
 	async (head, kind, count, words) => {
 		const warnings = await warned(`${head.split("-")[0]}-base`, head);
 		expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
-		const config = buildConfig();
-		const [spec] = engineSpecs(config);
 		const sides = { base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }) };
 		const gates = judgeBuild({ spec: spec!, ...sides, findings: [] }, config);
 		const gate = gates.find((one) => one.gate === "build");
@@ -65,7 +66,6 @@ const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, gra
 type Models = Parameters<typeof build>[0]["models"];
 
 it("build names which build of an engine is running", async () => {
-	const [spec] = engineSpecs(buildConfig());
 	const told: string[] = [];
 	const progress = { ...silent, detail: (text: string) => void told.push(text) };
 	const twice = {
@@ -87,7 +87,6 @@ it.each([
 ])(
 	"build compares the layers of a head at fp16 with those of a base at the same precision only: %s",
 	async (precision, flags) => {
-		const [spec] = engineSpecs(buildConfig());
 		const sideOf = (arm: "base" | "head", of: string) => ({
 			...{ state: "ready", arm, model },
 			spec: { ...spec!, engine: { ...spec!.engine, precision: of } },

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
@@ -11,7 +10,7 @@ import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { float32, manifestOf, modelSha256 } from "../support/golden-tensors.ts";
 import { inspectedOf, modelOf } from "../support/onnx-writer.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { folderWith, sha256 } from "../support/project.ts";
 
 const y = float32([1, 2, 3, 4], [1, 4]);
 const limit = (tolerance: number) => ({
@@ -109,7 +108,7 @@ function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
 }
 
 async function load(base: string | null, files: Record<string, string>) {
-	const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
+	const root = folderWith({ ...files, "head/x.raw": y.data, "head/y.raw": y.data });
 	const models = [sideOf("base", base), sideOf("head", "g.json")];
 	const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
 	const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
@@ -117,9 +116,8 @@ async function load(base: string | null, files: Record<string, string>) {
 	return sets.get("net/fp32");
 }
 
-const digest = createHash("sha256").update(y.data).digest("hex");
-const fed = (manifest: GoldenManifest): string => {
-	const tensor = (path: string) => ({ path, sha256: digest, dtype: "float32", shape: [1, 4] });
+const fed = (manifest: GoldenManifest) => {
+	const tensor = (path: string) => ({ path, sha256: sha256(y.data), dtype: "float32", shape: [1, 4] });
 	const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
 	return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
 };

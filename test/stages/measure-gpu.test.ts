@@ -14,7 +14,9 @@ interface Moment {
 }
 
 /** A GPU and a clock of one second a run; `moment` says what happens during the run of that place. */
-function world(moment: (order: number) => Moment | null) {
+type Moments = (order: number) => Moment | null;
+
+function world(moment: Moments) {
 	let nowMs = 0;
 	const spans: { at: Moment | null; fromMs: number }[] = [];
 	const calls: string[] = [];
@@ -57,7 +59,7 @@ const input: MeasureInput = {
 	outFolder: "/out",
 };
 
-async function run(moment: (order: number) => Moment | null) {
+async function run(moment: Moments) {
 	const { ports, calls } = world(moment);
 	return { ...(await onlyOf(measure(input, ports))), calls };
 }
@@ -94,10 +96,8 @@ it("measure beside a GPU measures a pair again, both runs of it, when one was th
 it("measure beside a GPU finds out later that the first run's clock was off", async () => {
 	const { row } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
 	expect(row.replaced).toBe(1);
-	expect(row.runs[0]).toMatchObject({
-		state: "unusable",
-		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
-	});
+	const reason = "the GPU's clock was 1400 MHz, in all runs 1980 MHz";
+	expect(row.runs[0]).toMatchObject({ state: "unusable", reason });
 	expect(counted(row.runs)).toEqual([allPairs, allPairs]);
 });
 

@@ -22,7 +22,7 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 	return fakeWorkload("one", hashes, order);
 }
 
-const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
+const wobble = (nth: number) => 1 + 0.0005 * Math.sin(nth * 7);
 const steady = (_: Arm, nth: number) => steadyRun(wobble(nth));
 
 async function measureOne(

@@ -26,7 +26,7 @@ async function judge(
 	return preflight({ models, ...input }, { progress: silent });
 }
 
-const codes = (findings: readonly Finding[]): string[] =>
+const codes = (findings: readonly Finding[]) =>
 	findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
 const on10 = { backend: "tensorrt", tensorrt: "10.6" } as const;
 const on11 = { backend: "tensorrt", tensorrt: "11.1" } as const;

@@ -7,7 +7,7 @@ import { prepare } from "../../src/stages/prepare.ts";
 import { isIdentical } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { fakeEngine, silent } from "../support/fakes.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { folderWith, temporaryFolder } from "../support/project.ts";
 
 const both =
 	"precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache";
@@ -24,7 +24,7 @@ async function prepareHead(path: string, engine = both) {
 }
 
 it("prepare gives absolute paths and digests of plugins and calibration caches", async () => {
-	const folder = writeProject(temporaryFolder(), { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
+	const folder = folderWith({ "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
 	const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
 	expect(await prepareHead(folder)).toMatchObject({
 		state: "ready",
@@ -44,7 +44,7 @@ it.each([
 	["calibration cache net.cache", "an empty file", { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" }],
 	["plugin library lib/a.so", "missing", { "lib/a.so/folder": "" }],
 ])("prepare complains of the %s that is %s", async (what, state, files) => {
-	expect(await prepareHead(writeProject(temporaryFolder(), files))).toMatchObject({
+	expect(await prepareHead(folderWith(files))).toMatchObject({
 		state: "broken",
 		fault: { code: "asset-missing", message: `The ${what} of net/e is ${state}.` },
 	});

@@ -33,6 +33,10 @@ export function gitProcesses(env: Readonly<Record<string, string>> = {}): Proces
 	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
 
+export function worktrees(folder: string): string[] {
+	return git(folder, "worktree", "list").split("\n");
+}
+
 export function commitAll(folder: string, message = "Change"): string {
 	git(folder, "add", "-A");
 	git(folder, "commit", "-q", "--allow-empty", "-m", message);

@@ -8,7 +8,7 @@ import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
-import { checkOut, commitAll, git } from "./git-history.ts";
+import { checkOut, commitAll, git, worktrees } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
@@ -236,7 +236,7 @@ function filesBelow(folder: string): string[] {
 
 /** The clone is as actions/checkout left it, and no right of the job got to a program, a file, a log or an artifact. */
 export function expectTidy({ github }: Play, { run, workspace, out, env, childVariables }: Played): void {
-	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(git(workspace, "status", "--porcelain", "--", ".", ":!trtgate-out")).toBe("");
 	for (const left of ["scratch", "worktrees"]) expect(existsSync(join(out, left)), left).toBe(false);
 	const secrets = [env["GITHUB_TOKEN"], env["ACTIONS_RUNTIME_TOKEN"]].filter(

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
@@ -9,6 +8,7 @@ import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/
 import type { ReferenceVariant } from "../../src/ports/reference.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
 import { float32 } from "./golden-tensors.ts";
+import { sha256 } from "./project.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
@@ -39,8 +39,7 @@ export function modelAt(path: string, external: ModelOnDisk["external"] = []): M
 	const none = { nodes: [], initializers: [], subgraphs: [] };
 	const graph = { name: "", inputs: [], outputs: [], valueInfo: [], ...none };
 	const onnx = { bytes: bytes.length, irVersion: 10, opsets: {}, graph, functions: [] };
-	const sha256 = createHash("sha256").update(bytes).digest("hex");
-	return { path, onnx, sha256, external } as unknown as ModelOnDisk;
+	return { path, onnx, sha256: sha256(bytes), external } as unknown as ModelOnDisk;
 }
 
 export const fixture = (name: string): ModelOnDisk => modelAt(join(models, `${name}.onnx`));

@@ -1,5 +1,6 @@
 // A small project in a temporary folder, and the built command line run on it.
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
 	cpSync,
 	mkdirSync,
@@ -60,6 +61,18 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 		else writeFileSync(path, content);
 	}
 	return folder;
+}
+
+export function sha256(bytes: string | Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+export function lfsPointer(content: string | Uint8Array): string {
+	return `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256(content)}\nsize ${content.length}\n`;
+}
+
+export function folderWith(files: Parameters<typeof writeProject>[1]): string {
+	return writeProject(temporaryFolder(), files);
 }
 
 export function writeScript(path: string, script: string): string {

@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
 	appendFileSync,
 	closeSync,
@@ -24,12 +23,16 @@ import {
 	joinBytes as joined,
 } from "../../../src/formats/onnx/write.ts";
 import { externalTensor, graph, model, tensor } from "../../support/onnx-writer.ts";
-import { expectFault, temporaryFolder, writeProject } from "../../support/project.ts";
+import {
+	expectFault,
+	folderWith,
+	lfsPointer,
+	sha256,
+	temporaryFolder,
+	writeProject,
+} from "../../support/project.ts";
 
-const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 10\n";
-const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest("hex");
-
-function place(location: string, files: Parameters<typeof writeProject>[1] = {}): string {
+function place(location: string, files: Parameters<typeof writeProject>[1] = {}) {
 	const entries = { location, offset: "8", length: "16" };
 	const bytes = model({ initializers: [externalTensor("w", [4], entries)] });
 	const home = join(temporaryFolder(), "home");
@@ -101,7 +104,7 @@ it.each<[ExternalFile["problem"], string, Record<string, string | Uint8Array>]>(
 	["missing", "sub", {}],
 	["missing", "", {}],
 	["short", "w.bin", { "w.bin": new Uint8Array(23) }],
-	["lfs-pointer", "w.bin", { "w.bin": pointer }],
+	["lfs-pointer", "w.bin", { "w.bin": lfsPointer("weights") }],
 	["outside", "../w.bin", {}],
 	["outside", "sub/../../w.bin", {}],
 	["absolute", "/etc/passwd", {}],
@@ -129,7 +132,7 @@ it("follows external data never through a link out of the model's folder, nor in
 });
 
 it("follows external data through links beside each other, as model caches keep both", async () => {
-	const cache = writeProject(temporaryFolder(), {
+	const cache = folderWith({
 		"blobs/aaa": model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }),
 		"blobs/bbb": new Uint8Array(16),
 		"snapshots/1/README": "",

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore, lockFolder } from "../../../src/adapters/files/store.ts";
 import { inputKinds } from "../../../src/core/input-kind.ts";
-import { expectFault, temporaryFolder, writeProject } from "../../support/project.ts";
+import { expectFault, folderWith, temporaryFolder } from "../../support/project.ts";
 
 const files = fileStore();
 
@@ -54,16 +54,16 @@ it.each([
 	["the folder is not there", "absent/x.json"],
 	["the kernel forbids it", "/proc/trtgate/x.json"],
 ])("fails when %s, and leaves nothing behind", async (_what, name) => {
-	const folder = writeProject(temporaryFolder(), { abc: "", "taken/inside": "" });
+	const folder = folderWith({ abc: "", "taken/inside": "" });
 	const before = readdirSync(folder);
 	const path = resolve(folder, name);
 	await expectFault(files.writeText(path, "x"), "output-unwritable", path);
 	expect(readdirSync(folder)).toEqual(before);
 });
 
-const locked = (text: string): string => writeProject(temporaryFolder(), { ".trtgate.lock": text });
+const locked = (text: string) => folderWith({ ".trtgate.lock": text });
 
-const deadOwner = (over: object = {}): string => {
+const deadOwner = (over: object = {}) => {
 	const { pid } = spawnSync(process.execPath, ["-e", "0"]);
 	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });
 };

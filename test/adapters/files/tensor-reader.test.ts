@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { deflateSync } from "node:zlib";
@@ -16,7 +15,7 @@ import oracle from "../../oracles/golden-formats.json" with { type: "json" };
 import { damaged } from "../../support/damaged-bytes.ts";
 import { float32, fromBase64 } from "../../support/golden-tensors.ts";
 import { type PngKind, pngChunk, pngHeader, pngSignature, writePng } from "../../support/png-writer.ts";
-import { expectFault, temporaryFolder } from "../../support/project.ts";
+import { expectFault, lfsPointer, sha256, temporaryFolder } from "../../support/project.ts";
 
 interface Entry {
 	dtype: string;
@@ -26,7 +25,6 @@ interface Entry {
 
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, "base64"));
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
-const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 type Described = Omit<Partial<TensorFile>, "dtype" | "shape"> & Pick<Entry, "dtype" | "shape">;
 
@@ -53,7 +51,7 @@ const plain = ({ dtype, shape }: Entry) => ({ dtype, shape });
 
 const tensor = float32([1, 2, 3], [3]);
 const three = { dtype: "float32", shape: [3] };
-const pointer = Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n");
+const pointer = Buffer.from(lfsPointer("twelve bytes"));
 
 it.each([
 	["raw.bin", tensor.data],
@@ -122,7 +120,7 @@ const header = (text: string, values = 0) => {
 const placed = (from: number, to: number, values = 0) =>
 	header(JSON.stringify({ y: { dtype: "F32", shape: [2, 3], data_offsets: [from, to] } }), values);
 const pickle = [{ y: { values: { array: "gAJ9", polygraphy_class: "Tensor" } } }];
-it.each<[what: string, ending: string, bytes: Uint8Array, words: string, rest?: Partial<TensorFile>]>([
+it.each<[string, string, Uint8Array, string, Partial<TensorFile>?]>([
 	["an archive without the member", "npz", npz(2), '"z", got "y"', { member: "z" }],
 	["a cut archive", "npz", npz(0).subarray(0, -9), "not a ZIP archive"],
 	["an archive that is none", "npz", new Uint8Array(100), "not a ZIP archive"],
@@ -289,7 +287,7 @@ const sized = (side: number) => pngHeader({ ...square, width: side, height: side
 const huge = { preprocess: { ...same, resize: [16384, 16384] }, shape: [16384, 16384, 3] };
 const fill = (from: number, to: number, value: number, bytes: Uint8Array) =>
 	bytes.slice().fill(value, from, to);
-it.each<[what: string, bytes: Uint8Array, words: string, rest?: object]>([
+it.each<[string, Uint8Array, string, object?]>([
 	["a hash that is another", png, "a tensor of SHA-256 000", { tensorSha256: "0".repeat(64) }],
 	["no preprocess", png, "how the image becomes a tensor", { preprocess: undefined }],
 	["a shape that preprocessing does not give", png, "got uint8 [13, 17, 3]", { shape: [3, 13, 17] }],

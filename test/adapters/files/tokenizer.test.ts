@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readTokenizer } from "../../../src/adapters/files/tokenizer.ts";
 import { fitTokens, type TokenRow } from "../../../src/golden/core/record/tokens.ts";
-import { expectFault, temporaryFolder, writeProject } from "../../support/project.ts";
+import { expectFault, folderWith } from "../../support/project.ts";
 
 interface Oracle {
 	lines: string[];
@@ -12,8 +12,7 @@ interface Oracle {
 }
 const { texts }: { texts: Oracle } = JSON.parse(readFileSync("test/oracles/golden-inputs.json", "utf8"));
 
-const store = (definition: string) =>
-	join(writeProject(temporaryFolder(), { "tokenizer.json": definition }), "tokenizer.json");
+const store = (definition: string) => join(folderWith({ "tokenizer.json": definition }), "tokenizer.json");
 
 it.each(texts.rows)(
 	"readTokenizer gives the tokens of $tokenizer, length $length",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { commitAll, git, gitProcesses } from "../../support/git-history.ts";
+import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
 import { expectFault, temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
 
 const root = temporaryFolder(afterAll);
@@ -34,7 +34,7 @@ it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and remov
 	expect(existsSync(join(root, "hook-ran"))).toBe(false);
 	await tree.remove();
 	expect(existsSync(folder)).toBe(false);
-	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(repository)).toHaveLength(1);
 });
 
 it("openRef leads to the same folder as the one it was asked from", async () => {
@@ -56,7 +56,7 @@ it("openRef tidies up even after the run was cancelled", async () => {
 	await stopped.killAll();
 	await tree.remove();
 	expect(existsSync(join(root, "stopped"))).toBe(false);
-	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(repository)).toHaveLength(1);
 });
 
 it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])(

@@ -15,7 +15,7 @@ const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 const lock = (over: Partial<Parameters<typeof lockGpu>[0]> = {}) =>
 	lockGpu({ folder, gpuUuid, waitMs: 0, ...over });
 const known = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
-const owner = (over: object): string => JSON.stringify({ ...known, ...over });
+const owner = (over: object) => JSON.stringify({ ...known, ...over });
 
 it("locks each GPU by itself", async () => {
 	const first = await lock();

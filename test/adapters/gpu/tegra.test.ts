@@ -6,7 +6,7 @@ import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import { findTrtexec, readTegraDevice } from "../../../src/adapters/trtexec/find.ts";
 import { gpuWatch } from "../../../src/app/gpu.ts";
-import { temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
+import { folderWith, writeScript } from "../../support/project.ts";
 import { until } from "../../support/until.ts";
 
 const fixture = resolve("test/fixtures/tegra/trtexec-orin.txt");
@@ -23,7 +23,7 @@ const files = {
 
 function jetson(programs: Readonly<Record<string, string>>, below = "") {
 	const kept = Object.entries(files).filter(([path]) => path.startsWith(below));
-	const root = writeProject(temporaryFolder(), Object.fromEntries(kept));
+	const root = folderWith(Object.fromEntries(kept));
 	for (const [name, script] of Object.entries(programs)) writeScript(join(root, "bin", name), script);
 	const processes = createProcesses({ env: { PATH: `${join(root, "bin")}:/usr/bin:/bin` } });
 	onTestFinished(() => processes.killAll());
@@ -42,17 +42,18 @@ it("a Jetson is described by its files, nvpmodel and trtexec, if nvidia-smi is m
 	if (board === null) throw new Error("no board");
 	const found = await findTrtexec({ cwd: root, processes });
 	if (found.state === "missing") throw new Error("no trtexec");
-	const read = await readTegraDevice(found.trtexec, { board }, processes);
+	const { trtexec } = found;
+	const read = await readTegraDevice(trtexec, { board }, processes);
 	if (read.state !== "found") throw new Error(read.state);
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
-	const backend = trtexecBackend({ trtexec: found.trtexec, gpu: read.device, processes, timing });
+	const backend = trtexecBackend({ trtexec, gpu: read.device, processes, timing });
 	const facts = { device: "Orin", computeCapability: "8.7", memoryBytes: 15536 * 1024 ** 2 };
 	expect(await backend.facts()).toMatchObject(facts);
 	expect(await backend.fingerprint()).toMatchObject({
 		...{ gpu: "Orin", computeCapability: "8.7", driverBranch: "36", l4t: "36.4.4", powerMode: "MAXN" },
 		...{ board: "NVIDIA Jetson AGX Orin Developer Kit", gpuClock: "up to 1301 MHz" },
 	});
-	expect(await readTegraDevice(found.trtexec, { board, wanted: "1" }, processes)).toEqual({ state: "none" });
+	expect(await readTegraDevice(trtexec, { board, wanted: "1" }, processes)).toEqual({ state: "none" });
 });
 
 it("a Jetson is recognised in a container by its release alone, without its power mode", async () => {

@@ -34,7 +34,7 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	return { ...result, outputs };
 }
 
-function relativeL2(got: readonly number[] = [], expected: readonly number[]): number {
+function relativeL2(got: readonly number[] = [], expected: readonly number[]) {
 	const errors = expected.map((value, index) => (got[index] ?? Number.NaN) - value);
 	return Math.hypot(...errors) / Math.hypot(...expected);
 }

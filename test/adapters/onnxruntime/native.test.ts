@@ -30,9 +30,9 @@ let answers: Record<string, Answer> = {};
 let server: Server;
 let [registry, folder, cacheFolder] = ["", "", ""];
 
-const tarballPath = (name: string): string => `/npm/${name}/-/${name}-1.0.0.tgz`;
+const tarballPath = (name: string) => `/npm/${name}/-/${name}-1.0.0.tgz`;
 
-function manifestOf(name: string): Buffer {
+function manifestOf(name: string) {
 	const dist = { tarball: new URL(tarballPath(name), registry).href };
 	const versions = { "1.0.0": { name, version: "1.0.0", dist } };
 	return Buffer.from(JSON.stringify({ name, "dist-tags": { latest: "1.0.0" }, versions }));
@@ -66,7 +66,7 @@ beforeEach(() => {
 	);
 });
 
-function fetchIt(changes: Partial<Parameters<typeof fetchNative>[0]> = {}): Promise<string> {
+function fetchIt(changes: Partial<Parameters<typeof fetchNative>[0]> = {}) {
 	const processes = createProcesses({ env: { ...process.env, npm_config_cache: join(folder, "npm") } });
 	const machine = { platform: "linux", arch: "x64" } as const;
 	return fetchNative({ cacheFolder, processes, registry, packages, ...machine, ...changes });

@@ -12,7 +12,7 @@ const nativeFolder = installFakeNative(join(folder, "installed"));
 const empty = join(folder, "empty");
 mkdirSync(empty);
 
-async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
+async function nameOf(changes: Partial<OnnxRuntimeOptions>) {
 	const facts = await testBackend(changes).facts();
 	return `${facts.name} ${facts.version}`;
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -8,16 +7,12 @@ import lock from "../../../package-lock.json" with { type: "json" };
 import { pinnedNative } from "../../../src/adapters/onnxruntime/native.ts";
 import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
-import { expectFault, temporaryFolder, writeProject } from "../../support/project.ts";
+import { expectFault, sha256, temporaryFolder, writeProject } from "../../support/project.ts";
 
 const wasm = Buffer.from("\0asm and so on");
 const module = Buffer.from("export {}");
 const api = Buffer.from("export const x = 1");
-const pin = (name: string, bytes: Buffer) => ({
-	name,
-	bytes: bytes.length,
-	sha256: createHash("sha256").update(bytes).digest("hex"),
-});
+const pin = (name: string, bytes: Buffer) => ({ name, bytes: bytes.length, sha256: sha256(bytes) });
 const files = { wasm: pin("x.wasm", wasm), module: pin("x.mjs", module), api: pin("api.mjs", api) };
 const pinned = { version: "0.0.1", ...files };
 const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;

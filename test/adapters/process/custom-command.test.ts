@@ -68,10 +68,11 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 });
 
 const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 600_000 };
-const prepare = (command: string) => ({ command, env: [] });
+const shell = (command: string, more: { timeoutMs?: number } = {}) =>
+	userShell(createProcesses()).run({ command, env: [] }, { ...options, ...more });
 
 it("userShell runs several commands in the folder and keeps the log", async () => {
-	const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
+	const result = await shell("pwd\necho two >made && cat made");
 	expect(result).toEqual({ state: "done" });
 	expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-\w+\ntwo\n$/);
 });
@@ -80,15 +81,14 @@ it.each(["false\necho never", "false | cat\necho never"])(
 	"userShell stops %j at the first command that fails",
 	async (command) => {
 		const message = "The prepare command ended with exit code 1.";
-		const result = await userShell(createProcesses()).run(prepare(command), options);
+		const result = await shell(command);
 		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
 		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
 	},
 );
 
 it("userShell kills a command that does not end", async () => {
-	const shell = userShell(createProcesses());
-	const result = await shell.run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	const result = await shell("sleep 60 & wait", { timeoutMs: 300 });
 	const message = "The prepare command did not finish within 0.3 s and was killed.";
 	expect(result).toMatchObject({ failure: { code: "tool-timeout", message } });
 });

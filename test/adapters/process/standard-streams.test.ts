@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
 
-function written(isActions: boolean, write: (streams: ReturnType<typeof standardStreams>) => void): string {
+function written(isActions: boolean, write: (streams: ReturnType<typeof standardStreams>) => void) {
 	let text = "";
 	const log = { write: (part: string) => (text += part) };
 	write(standardStreams({ isActions }, { out: log, err: log }));

@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
@@ -9,7 +8,14 @@ import { checkOut, commitAll, git } from "../../support/git-history.ts";
 import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
 import { configOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
-import { fixtures, temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
+import {
+	fixtures,
+	lfsPointer,
+	sha256,
+	temporaryFolder,
+	writeProject,
+	writeScript,
+} from "../../support/project.ts";
 import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const attributes = ["onnx", "bin", "npy", "pt"].map((kind) => `*.${kind} filter=lfs -text\n`).join("");
@@ -30,9 +36,8 @@ function installLfs(folder = temporaryFolder()) {
 	return {
 		env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` },
 		pointer(content: string | Uint8Array, stored = true) {
-			const oid = createHash("sha256").update(content).digest("hex");
-			if (stored) writeFileSync(join(store, oid), content);
-			return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+			if (stored) writeFileSync(join(store, sha256(content)), content);
+			return lfsPointer(content);
 		},
 		pulls(): { args: string[]; filter?: boolean }[] {
 			const lines = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
-import { commitAll, git, gitProcesses } from "../../support/git-history.ts";
+import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
-import { expectFault, temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
+import { expectFault, folderWith, writeProject, writeScript } from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 let repo: ReturnType<typeof makeRepository>;
@@ -18,7 +18,6 @@ async function openPull(of = repo, request: Parameters<typeof open>[1] = {}) {
 	const workspace = workspaceOf(of);
 	return { workspace, ...(await open(workspace, { event: pullEvent(of), ...request })) };
 }
-const worktrees = (workspace: string) => git(workspace, "worktree", "list").split("\n").length;
 const eventOn = (name: string, payload: unknown, sha: string) =>
 	parseRunEvent(name, payload, { sha, ref: "refs/heads/main" });
 
@@ -31,7 +30,7 @@ it("both sides of a pull request are the workspace and a worktree of the merge b
 	expect(modelsOf(opened)).toEqual(["base model", "head model"]);
 	expect(opened.folders[1]?.path).toBe(workspace);
 	await opened.close();
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(existsSync(join(workspace, "out", "worktrees", "base"))).toBe(false);
 	expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
 });
@@ -62,7 +61,7 @@ it("both sides are those that the user names, whatever the event says", async ()
 	expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
 	expect(modelsOf(opened)).toEqual(["head model", "base model"]);
 	await opened.close();
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 });
 
 it("both sides are the head's own files if two TensorRTs are compared, and no change is under review", async () => {
@@ -93,7 +92,7 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 });
 
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
-	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
+	const folder = folderWith({ "model.onnx": "x" });
 	const event = eventOn("workflow_dispatch", workflowDispatch("refs/heads/main"), "a".repeat(40));
 	await expectFault(open(folder, { event }), "git-ref", "not a git repository");
 	await expectFault(open(folder, { event }, { PATH: folder }), "tool-missing", "", "Install git");
@@ -115,7 +114,7 @@ it("there is only a head, with the reason, on the command line and before the fi
 });
 
 it("both sides are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
-	const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
+	const folder = folderWith({ "model.onnx": "released" });
 	git(folder, "init", "--quiet");
 	const released = commitAll(folder);
 	git(folder, "tag", "v1.0.0");
@@ -139,17 +138,17 @@ it("both sides leave nothing behind if the second cannot be opened", async () =>
 		open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) }),
 		"git-ref",
 	);
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 });
 
 it("both sides that a killed run left are removed by the post step, from the repository too", async () => {
 	const { workspace } = await openPull(repo, { head: repo.merge });
 	const left = join(workspace, "out/worktrees");
 	git(workspace, "worktree", "lock", join(left, "base"));
-	expect(worktrees(workspace)).toBe(3);
+	expect(worktrees(workspace)).toHaveLength(3);
 	writeProject(left, { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", unused: "file" });
 	await removeLeftWorktrees(left, gitProcesses());
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(existsSync(left)).toBe(false);
 	await removeLeftWorktrees(left, gitProcesses());
 });
@@ -164,7 +163,7 @@ it("both sides run no hook, no filter and no submodule of the repository", async
 	expect(existsSync(mark)).toBe(false);
 });
 
-const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
+const configText = (rest = "") => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
 const withConfig = (base: string, head = configText()) =>
 	makeRepository({
 		base: { ...texts.base, "trtgate.yml": base },

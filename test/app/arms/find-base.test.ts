@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
+import { findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
@@ -33,7 +33,7 @@ const root = temporaryFolder(afterAll);
 const origin = join(root, "origin.git");
 const processes = gitProcesses();
 let commits = new Map<string, string>();
-const at = (name: string): string => commits.get(name) ?? `no ${name}`;
+const at = (name: string) => commits.get(name) ?? `no ${name}`;
 const zeros = "0".repeat(40);
 const missing = "e".repeat(40);
 
@@ -86,19 +86,19 @@ interface Place {
 	commit: string;
 }
 
-interface Situation extends Place {
-	what: string;
+interface Run extends Place {
 	payload?: () => unknown;
 	/** None if the branch is new. */
 	before?: string;
 	isForced?: true;
 	checkedOut?: string;
 	baseline?: Config["baseline"];
+	depth?: number;
+}
+
+interface More extends Omit<Partial<Run>, keyof Place> {
 	/** Once more in a clone with all history. */
 	isWholeToo?: true;
-	depth?: number;
-	base: string | null;
-	says: RegExp;
 	/** Commits in the clone afterwards. */
 	most?: number | undefined;
 }
@@ -111,7 +111,7 @@ const onTopic = pushOf("heads/topic", "topic-1");
 const onTag = (tag: string, commit: string): Place => pushOf(`tags/${tag}`, commit);
 const nightly: Place = { event: "schedule", ref: "refs/heads/main", commit: "main-299" };
 
-function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }: Situation): unknown {
+function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }: Run) {
 	const heads: Record<string, string> = { merge: "feature-2", "old-merge": "old-1" };
 	switch (payload === undefined ? event : "") {
 		case "pull_request": {
@@ -133,14 +133,6 @@ function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }
 	}
 }
 
-type More = Omit<Partial<Situation>, keyof Place>;
-const situation = (
-	what: string,
-	place: Place,
-	base: string | null,
-	says: RegExp,
-	more: More = {},
-): Situation => ({ what, ...place, base, says, ...more });
 const ofFork = { headRef: "main", headRepository: stranger };
 const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
@@ -302,13 +294,13 @@ const rows: Row[] = [
 		{ baseline: { from: "tag" } },
 	],
 ];
-const situations = rows.map((row) => situation(...row));
+const situations = rows.map(([what, place, base, says, more]) => ({ what, base, says, ...place, ...more }));
 
-function pinned(ref: string): More {
-	return { baseline: { from: "pinned", ref } };
+function pinned(ref: string) {
+	return { baseline: { from: "pinned", ref } } as const;
 }
 
-function cloned(ref: string, commit: string, depth: number): string {
+function cloned(ref: string, commit: string, depth: number) {
 	const folder = mkdtempSync(join(root, "clone-"));
 	const key = join(root, `made-${ref}-${commit}-${depth}`.replaceAll("/", "-"));
 	if (!existsSync(key)) checkOut({ origin, folder: key, ref, commit: at(commit), depth });
@@ -318,7 +310,7 @@ function cloned(ref: string, commit: string, depth: number): string {
 
 const historyOf = (folder: string) => openHistory(gitIn(folder, processes));
 
-async function find(of: Situation, folder?: string): Promise<{ base: FoundBase; folder: string }> {
+async function find(of: Run, folder?: string) {
 	const { event: name, ref, commit, checkedOut: head = commit, baseline = { from: "base-ref" } } = of;
 	const clone = folder ?? cloned(ref, head, of.depth ?? 1);
 	const event = parseRunEvent(name, payloadOf(of), { sha: at(commit), ref });
@@ -346,9 +338,8 @@ it.each([
 		"neither this clone nor its remote has it",
 	],
 	["pins a ref that does not exist", { ...nightly, ...pinned("v9") }, "git-ref", '"v9"'],
-])("findBase refuses an event that %s", async (what, of, code, words) => {
-	const run = find({ what, base: null, says: / /, ...of });
-	await expectFault(run, code, words);
+])("findBase refuses an event that %s", async (_, of, code, words) => {
+	await expectFault(find(of), code, words);
 });
 
 const inWholeClones = situations
@@ -405,16 +396,15 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 it("a clone without a remote uses its own commits", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
-	const { base } = await find(situation("", onMain, null, / /, { before: "main-297" }), folder);
+	const { base } = await find({ ...onMain, before: "main-297" }, folder);
 	expect(base).toMatchObject({ commit: at("main-297") });
 });
 
 it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
 	const folder = cloned("refs/heads/feature", "feature-2", 0);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	const found = async (place: Place, more: More = {}) =>
-		(await find(situation("", place, null, / /, more), folder)).base;
-	expect(await found(onMerge, { checkedOut: "feature-2" })).toMatchObject({ commit: at("main-290") });
+	const found = async (of: Run) => (await find(of, folder)).base;
+	expect(await found({ ...onMerge, checkedOut: "feature-2" })).toMatchObject({ commit: at("main-290") });
 	expect(await found(nightly)).toMatchObject({ label: "v1.2.0" });
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
 	expect(await found(nightly)).toMatchObject({ state: "none" });

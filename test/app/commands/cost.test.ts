@@ -5,7 +5,7 @@ import { expectSchema } from "../../support/expect-schema.ts";
 import { expectFault } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
-async function run(...argv: string[]): Promise<string> {
+async function run(...argv: string[]) {
 	let written = "";
 	const terminal = testTerminal(resolve("test/fixtures/models"), (text) => {
 		written += text;

@@ -11,7 +11,7 @@ import {
 } from "../../../../src/host/adapters/github/env.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-const words = (text: string): string[] => text.trim().split(/\s+/);
+const words = (text: string) => text.trim().split(/\s+/);
 const rights = words(`
 	INPUT_TOKEN INPUT_CONFIG STATE_out GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN github_token
 	ACTIONS_RUNTIME_TOKEN ACTIONS_RUNTIME_URL ACTIONS_ID_TOKEN_REQUEST_URL ACTIONS_CACHE_URL RUNNER_PERFLOG

@@ -121,7 +121,7 @@ it("a pull request is not requested twice", async () => {
 it("a refusal for want of rights names both lines that a proposal needs", async () => {
 	const { repository, main } = await openRepository({ contents: "read" });
 	const both = /`contents: write` .* `pull-requests: write`/;
-	const lacking = async (answer: Promise<ApiResult<object>>, line: string): Promise<void> =>
+	const lacking = async (answer: Promise<ApiResult<object>>, line: string) =>
 		expect(await answer).toMatchObject({
 			fault: {
 				code: "github-permission",

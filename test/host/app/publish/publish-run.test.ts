@@ -16,8 +16,8 @@ import type { Fault } from "../../../support/local-github/start.ts";
 
 const sha = "c".repeat(40);
 const location = { path: "trtgate.yml", line: 4 };
-const failing: Result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", location })] });
-const passing: Result = buildResult({ outcome: "pass" });
+const failing = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", location })] });
+const passing = buildResult();
 const nightly = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
 
 const planFor = (runId: number, more: Partial<PublishPlan> = {}): PublishPlan => ({
@@ -40,7 +40,7 @@ async function open() {
 	github.addPull({ number: 7, headSha: sha });
 	const host = (pace?: Pace) => hostAt(github.url, github.token(allWrite, "github-actions[bot]"), pace);
 	return {
-		...{ github, host, state: github.state },
+		...{ github, host, codeHost: host(), state: github.state },
 		show: (result: Result, plan: PublishPlan) => publish(result, plan, host()),
 		comments: () =>
 			github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:")),
@@ -143,46 +143,44 @@ it("publish shows since when an alarm lasts, and in how many runs", async () => 
 });
 
 it("publish marks an older comment while a newer commit is measured", async () => {
-	const { show, comments, host: connect } = await open();
-	const host = connect();
+	const { show, comments, codeHost } = await open();
 	await show(failing, planFor(1, { alarm: null }));
 	const plan = (runId: number, commit: string) => planFor(runId, { sha: commit.repeat(40), alarm: null });
 	const body = () => comments()[0]?.body ?? "";
 	const first = body();
-	await markOutdated("measuring", plan(2, "d"), host);
+	await markOutdated("measuring", plan(2, "d"), codeHost);
 	expect(body()).toMatch(
 		/^<!-- trtgate:trtgate.yml run:1 .*\n> \[!NOTE\]\n> Outdated, of ccccccc: \[ddddddd is being measured\]\(https.*runs\/2\)/,
 	);
-	await markOutdated("measuring", plan(3, "e"), host);
-	await markOutdated("ended", plan(2, "d"), host);
+	await markOutdated("measuring", plan(3, "e"), codeHost);
+	await markOutdated("ended", plan(2, "d"), codeHost);
 	expect(body()).toContain("[eeeeeee is being measured]");
-	await markOutdated("ended", plan(3, "e"), host);
+	await markOutdated("ended", plan(3, "e"), codeHost);
 	expect(body()).toContain("[the run for eeeeeee ended without a result]");
 	expect(body().replace(/> \[!NOTE\]\n.*\n\n/, "")).toBe(first);
 	await show(passing, plan(4, "f"));
 	expect(body()).not.toContain("Outdated");
-	await markOutdated("measuring", plan(3, "e"), host);
+	await markOutdated("measuring", plan(3, "e"), codeHost);
 	expect(body()).not.toContain("Outdated");
 });
 
 it("publish shows a check run in progress, and concludes it once", async () => {
-	const { show, host: connect, state } = await open();
-	const host = connect();
+	const { show, codeHost, state } = await open();
 	const [plan, next] = [planFor(1, { alarm: null }), planFor(2, { alarm: null })];
-	await openCheckRun("measuring", plan, host);
+	await openCheckRun("measuring", plan, codeHost);
 	expect(state.checkRuns).toMatchObject([{ status: "in_progress", conclusion: null, title: "measuring" }]);
 	await show(failing, plan);
-	await concludeUnmeasured("Cancelled", plan, host);
-	await openCheckRun("starting", next, host);
-	await concludeUnmeasured("Cancelled", next, host);
+	await concludeUnmeasured("Cancelled", plan, codeHost);
+	await openCheckRun("starting", next, codeHost);
+	await concludeUnmeasured("Cancelled", next, codeHost);
 	expect(state.checkRuns).toMatchObject([
 		{ status: "completed", conclusion: "failure", annotations: [{}] },
 		{ status: "completed", conclusion: "cancelled", title: "Cancelled" },
 	]);
 	// Its runner dies, and the run is tried again; a run beside it may be alive.
-	await openCheckRun("starting", planFor(3), host);
+	await openCheckRun("starting", planFor(3), codeHost);
 	await show(passing, { ...planFor(3), run: { id: 3, attempt: 2 } });
-	await openCheckRun("starting", planFor(4), host);
+	await openCheckRun("starting", planFor(4), codeHost);
 	await show(passing, planFor(5));
 	const conclusions = state.checkRuns.slice(2).map(({ conclusion }) => conclusion);
 	expect(conclusions).toEqual(["success", null, "success"]);
@@ -332,9 +330,8 @@ it.each([
 	["check run", /\/check-runs/],
 	["alarm issue", /\/issues(\?|$)/],
 ])("a GitHub fault that hides whether the %s was made keeps it from being made again", async (what, path) => {
-	const { github, host, state } = await open();
+	const { github, codeHost, state } = await open();
 	github.inject({ method: "POST", path, status: 502, applied: true });
-	const codeHost = host();
 	const pause = (tries: number) => {
 		github.inject({ method: "GET", path, status: 502, times });
 		return codeHost.pause(tries);
@@ -347,7 +344,7 @@ it.each([
 
 it("a GitHub fault that names a minute is waited for if the patience suffices", async () => {
 	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
-	const triesWith = async (pace: Pace): Promise<number> => {
+	const triesWith = async (pace: Pace) => {
 		const { github, host, state } = await open();
 		github.inject({ ...posts, ...tooMany(403), ...waits(60) });
 		await publish(failing, planFor(1, commentOnly), host(pace));

@@ -28,15 +28,16 @@ const ofBase = { sha: base, ref: "refs/heads/main" };
 const pushed = { kind: "push", before: base, after: head, isForced: false, defaultBranch: "main" } as const;
 const fork = { headRef: "main", headRepository: stranger };
 const dependabot = { headRef: "dependabot/pip/torch-2.9.1", draft: true, user: bot };
+const pullOf = (options?: Parameters<typeof pullRequest>[1]) => pullRequest({ head, base }, options);
 const at = (ref: string) => ({ sha: head, ref });
 const topic = at("refs/heads/topic/x");
 
 const cases: [name: string, payload: unknown, run: { sha: string; ref: string }, event: RunEvent][] = [
 	["pull_request", pullRequest({ head, base, merge: other }), onMerge, same],
-	["pull_request", pullRequest({ head, base }, { action: "synchronize" }), onMerge, same],
-	["pull_request", pullRequest({ head, base }, fork), onMerge, { ...same, isFork: true }],
-	["pull_request", pullRequest({ head, base }, { headRepository: null }), onMerge, { ...same, isFork: true }],
-	["pull_request", pullRequest({ head, base }, dependabot), onMerge, same],
+	["pull_request", pullOf({ action: "synchronize" }), onMerge, same],
+	["pull_request", pullOf(fork), onMerge, { ...same, isFork: true }],
+	["pull_request", pullOf({ headRepository: null }), onMerge, { ...same, isFork: true }],
+	["pull_request", pullOf(dependabot), onMerge, same],
 	["pull_request_target", pullRequest({ head, base, merge: other }), ofBase, { ...same, mergeSha: other }],
 	["pull_request_target", pullRequest({ head, base, merge: null }), ofBase, { ...pull, isFork: false }],
 	["push", push("refs/heads/main", base, head), main, { ...pushed, ref: "main" }],
@@ -79,15 +80,15 @@ it.each(cases)("parseRunEvent reads %s", (name, payload, run, event) => {
 });
 
 it.each([
-	["a base branch that is an option", pullRequest({ head, base }, { baseRef: "--upload-pack=touch x" })],
-	["a base branch of two lines", pullRequest({ head, base }, { baseRef: "main\nevil" })],
-	["a base branch that is a range", pullRequest({ head, base }, { baseRef: "main..evil" })],
+	["a base branch that is an option", pullOf({ baseRef: "--upload-pack=touch x" })],
+	["a base branch of two lines", pullOf({ baseRef: "main\nevil" })],
+	["a base branch that is a range", pullOf({ baseRef: "main..evil" })],
 	["a hash that is none", pullRequest({ head: "HEAD~1", base })],
 	["a null hash", pullRequest({ head, base: zeros })],
 	[
 		"a number that is none",
 		{
-			...pullRequest({ head, base }),
+			...pullOf(),
 			number: 1e99,
 			pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } },
 		},
@@ -105,12 +106,12 @@ it.each([
 });
 
 it("parseRunEvent reads a pull request whose head branch git would not allow", () => {
-	const payload = pullRequest({ head, base }, { headRef: "`$(x)`\u0007" });
+	const payload = pullOf({ headRef: "`$(x)`\u0007" });
 	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual(same);
 });
 
 it("parseRunEvent takes an unknown repository for a fork", () => {
-	const payload = pullRequest({ head, base }, { headRepository: { id: "70001", full_name: "../engines" } });
+	const payload = pullOf({ headRepository: { id: "70001", full_name: "../engines" } });
 	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, isFork: true });
 });
 
