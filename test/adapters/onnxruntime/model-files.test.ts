@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
 import { modelAt } from "../../support/ort-jobs.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 let [folder, engines, source] = ["", "", ""];
 beforeEach(() => {
@@ -13,12 +13,8 @@ beforeEach(() => {
 	source = join(folder, "m.onnx");
 	writeFileSync(source, "model");
 });
-const external = (location: string, path: string | null) => ({
-	location,
-	path,
-	neededBytes: 4,
-	problem: null,
-});
+const external = (location: string, path: string | null) =>
+	({ location, path, neededBytes: 4, problem: null }) as const;
 
 it("placeModel does not change when the model is written again", async () => {
 	const engine = await placeModel(modelAt(source), engines);
@@ -38,12 +34,9 @@ it("placeModel links a model that is too large to copy", async () => {
 });
 
 it("placeModel counts external data, in folders of its own too", async () => {
-	mkdirSync(join(folder, "deep"));
-	writeFileSync(join(folder, "deep/w.bin"), "1234");
-	const engine = await placeModel(
-		modelAt(source, [external("deep/w.bin", join(folder, "deep/w.bin"))]),
-		engines,
-	);
+	writeProject(folder, { "deep/w.bin": "1234" });
+	const model = modelAt(source, [external("deep/w.bin", join(folder, "deep/w.bin"))]);
+	const engine = await placeModel(model, engines);
 	expect(engine.bytes).toBe(9);
 	expect(readFileSync(join(engines, "deep/w.bin"), "utf8")).toBe("1234");
 });

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-process.ts";
 import { createProcesses, type Processes } from "../../../src/adapters/process/processes.ts";
-import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
 import {
@@ -19,7 +18,7 @@ import { temporaryFolder } from "../../support/project.ts";
 
 const folder = temporaryFolder(afterAll);
 let processes: Processes;
-let started: Promise<ProcessRecord>[];
+let start: MockInstance<Processes["run"]>;
 let backend: Backend;
 let engine: BuiltEngine;
 
@@ -29,16 +28,8 @@ const inferGood = (one = backend) => one.infer(inferJob(engine, [good], folder))
 describe("jobs of one run", () => {
 	beforeEach(async () => {
 		processes = createProcesses();
-		started = [];
-		const counting: Processes = {
-			...processes,
-			run: (job) => {
-				const record = processes.run(job);
-				started.push(record);
-				return record;
-			},
-		};
-		backend = testBackend({ processes: counting });
+		start = vi.spyOn(processes, "run");
+		backend = testBackend({ processes });
 		engine = await builtEngine(backend, fixture("net"), join(folder, "net"));
 		return () => processes.killAll();
 	});
@@ -46,7 +37,7 @@ describe("jobs of one run", () => {
 	it("share a process that lives on, each with its own log, with the same results as in separate processes", async () => {
 		const warned = await backend.build(buildJob(fixture("warns"), join(folder, "warns")));
 		const result = await inferGood();
-		expect(started).toHaveLength(1);
+		expect(start).toHaveBeenCalledTimes(1);
 		expect(warned.warnings).toMatchObject([{ count: 1 }]);
 		expect(readFileSync(join(folder, "warns", "build.log"), "utf8")).toMatch(/CleanUnusedInitializers/);
 		expect(readFileSync(join(folder, "infer.log"), "utf8")).not.toMatch(/CleanUnused|done with/);
@@ -61,19 +52,19 @@ describe("jobs of one run", () => {
 			state: "done",
 			cases: [{ state: "done" }],
 		});
-		expect(started).toHaveLength(2);
+		expect(start).toHaveBeenCalledTimes(2);
 		// It ends itself at once; `process.exit` would wait for V8's compiler.
-		expect(await started[0]).toMatchObject({ state: "signalled", signal: "SIGKILL" });
+		expect(await start.mock.results[0]?.value).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 		await backend.build(buildJob(fixture("refused-kernel"), join(folder, "refused")));
 		expect(await inferGood()).toMatchObject({ state: "done" });
-		expect(started).toHaveLength(3);
+		expect(start).toHaveBeenCalledTimes(3);
 	});
 
 	it("run at the same time in processes of their own", async () => {
 		const jobs = ["a", "b"].map((name) => inferJob(engine, [good], join(folder, name)));
 		for (const result of await Promise.all(jobs.map((job) => backend.infer(job))))
 			expect(result.state).toBe("done");
-		expect(started).toHaveLength(2);
+		expect(start).toHaveBeenCalledTimes(2);
 	});
 
 	it("count and profile in a process that ran other jobs exactly as in a new one", async () => {
@@ -88,7 +79,7 @@ describe("jobs of one run", () => {
 		await inferGood();
 		for (const name of ["first", "second"]) expect(await counts(backend, join(folder, name))).toEqual(alone);
 		expect((await inferGood()).state).toBe("done");
-		expect(started).toHaveLength(1);
+		expect(start).toHaveBeenCalledTimes(1);
 	});
 
 	it("count as time of children only while they run", async () => {
