@@ -74,7 +74,7 @@ const rows: Row[] = [
 ];
 
 it.each(rows)(
-	"an output folder $what: used, or refused with one message",
+	"an output folder $what is used, or refused with one message",
 	async ({ out = "trtgate-out", both, action = both, ...planted }) => {
 		const { check, elsewhere } = checkout(planted);
 		for (const [by, expected] of [

@@ -72,7 +72,7 @@ it("build names which build of an engine is running", async () => {
 		layersOf: () => Promise.resolve(null),
 		async build(job: BuildJob) {
 			job.onPhase?.("half-way");
-			return buildBuild({ arm: "head", enginePath: "engine.plan" });
+			return buildBuild({ enginePath: "engine.plan" });
 		},
 	};
 	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Models;

@@ -26,8 +26,8 @@ it("underLimitsOf judges the head's cases by the base's comparators", () => {
 });
 
 it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
-	expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
-	expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
+	expect(underLimitsOf(strict, manifestOf({ y })).outputs).toEqual(strict.outputs);
+	expect(underLimitsOf(manifestOf({ y }), loose).outputs).toEqual({});
 });
 
 it("underLimitsOf leaves an output its own limits if the base's golden lacks it", () => {

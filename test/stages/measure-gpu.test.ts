@@ -13,7 +13,7 @@ interface Moment {
 	foreignProcesses?: ForeignProcess[];
 }
 
-/** A GPU and a clock of one second a run; `moment` says what happens during the run of that place. */
+/** What happens to the GPU during a run, each of which takes a second. */
 type Moments = (order: number) => Moment | null;
 
 function world(moment: Moments) {

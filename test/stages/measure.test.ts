@@ -18,9 +18,8 @@ import {
 const config = buildConfig();
 const order = firstArms("seed", 16);
 
-function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
-	return fakeWorkload("one", hashes, order);
-}
+const timed = (hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }) =>
+	fakeWorkload("one", hashes, order);
 
 const wobble = (nth: number) => 1 + 0.0005 * Math.sin(nth * 7);
 const steady = (_: Arm, nth: number) => steadyRun(wobble(nth));

@@ -96,9 +96,8 @@ it("drops the least recently used entries, and leftovers", async () => {
 
 it("explains what it cannot keep, and leaves nothing", async () => {
 	const { folder, store, work } = open();
-	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(
-		/ENOENT/,
-	);
+	const files = { "engine.plan": join(work, "absent") };
+	expect(await store.keep("a", { files, facts: {} })).toMatch(/ENOENT/);
 	expect(readdirSync(folder)).toEqual([]);
 });
 

@@ -49,7 +49,7 @@ function expectTensor(tensor: Tensor, { dtype, shape, data }: Entry): void {
 
 const plain = ({ dtype, shape }: Entry) => ({ dtype, shape });
 
-const tensor = float32([1, 2, 3], [3]);
+const tensor = float32([1, 2, 3]);
 const three = { dtype: "float32", shape: [3] };
 const pointer = Buffer.from(lfsPointer("twelve bytes"));
 

@@ -16,21 +16,14 @@ type Outputs = Record<string, Tensor>;
 
 function recorded(name: string) {
 	const { inputs, outputs } = recordedRuns[`trtexec-10.6/golden-${name}`]!;
-	const read = <Entry extends Pick<Tensor, "dtype" | "shape">>(
-		entries: Record<string, Entry>,
-		key: (entry: Entry) => string,
-	): Outputs =>
-		Object.fromEntries(
-			Object.entries(entries).map(([output, entry]) => {
-				const { dtype, shape } = entry;
-				return [output, { dtype, shape, data: recordedBytes(key(entry)) }];
-			}),
-		);
-	return {
-		inputs: read(inputs, ({ tensor }) => tensor),
-		expected: read(outputs, ({ reference }) => reference),
-		got: read(outputs, ({ got }) => got),
+	type Entry<Key extends string> = Pick<Tensor, "dtype" | "shape"> & Record<Key, string>;
+	const read = <Key extends string>(entries: Record<string, Entry<Key>>, key: Key) => {
+		const tensors: Outputs = {};
+		for (const [name, { dtype, shape, [key]: data }] of Object.entries(entries))
+			tensors[name] = { dtype, shape, data: recordedBytes(data) };
+		return tensors;
 	};
+	return { inputs: read(inputs, "tensor"), expected: read(outputs, "reference"), got: read(outputs, "got") };
 }
 
 async function recordGolden(name: string, runs: readonly ReturnType<typeof recorded>[]) {

@@ -49,22 +49,18 @@ it.each([
 
 it("a worker that ends well without an answer is reported", async () => {
 	const silent = testBackend({ workerPath: "/dev/null" });
-	const failure = {
-		code: "tool-output",
-		message: expect.stringContaining("left no result that can be read"),
-	};
-	expect(await silent.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
-	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
+	const message = expect.stringContaining("left no result that can be read");
+	const failed = { state: "failed", failure: { code: "tool-output", message } };
+	expect(await silent.count?.(countJob(engine, folder))).toMatchObject(failed);
+	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject(failed);
 });
 
 it("a worker is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
 	setTimeout(() => void processes.killAll(), 200);
-	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({
-		state: "failed",
-		failure: { code: "interrupted" },
-	});
+	const failure = { code: "interrupted" };
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
 });
 
 it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(

@@ -364,20 +364,20 @@ async function bringBase(folder: string): Promise<unknown> {
 	return (await historyOf(folder)).bring(at("main-298"));
 }
 
-it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
+it("findBase without a required base reports that the remote cannot be reached, and what helps", async () => {
 	const folder = clonedMain();
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	await expectFault(bringBase(folder), "tool-crashed", "", "fetch-depth: 0");
 });
 
-it("findBase, if a required base is missing, names the permission that a refused fetch lacks", async () => {
+it("findBase without a required base names the permission that a refused fetch lacks", async () => {
 	const folder = clonedMain();
 	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128";
 	git(folder, "config", "remote.origin.uploadpack", writeScript(join(root, "refuse.sh"), refuse));
 	await expectFault(bringBase(folder), "git-ref", "", /contents: read.*`token`.*fetch-depth/);
 });
 
-it("findBase, if a required base is missing, uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
+it("findBase without a required base uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
 	const folder = clonedMain();
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
