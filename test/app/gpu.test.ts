@@ -29,9 +29,9 @@ it.each(["none", "unknown"] as const)("gpuLease locks nothing if the GPU is %s",
 
 it("gpuLease holds the GPU by its UUID until it is released", async () => {
 	const folder = temporaryFolder();
-	const gpuLease = await leaseOn(device, folder).take();
+	const lease = await leaseOn(device, folder).take();
 	expect(readdirSync(folder)).toEqual([`${uuid}.lock`]);
-	await gpuLease.release();
+	await lease.release();
 	expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -51,9 +51,9 @@ it("gpuLease ends its wait when the run is interrupted", async () => {
 it("gpuLease goes on without a lock if none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
-	const gpuLease = await leaseOn(device, file).take();
-	expect(gpuLease.note).toMatch(/^The GPU is not locked, so another job may use it meanwhile: Cannot write/);
-	await gpuLease.release();
+	const lease = await leaseOn(device, file).take();
+	expect(lease.note).toMatch(/^The GPU is not locked, so another job may use it meanwhile: Cannot write/);
+	await lease.release();
 });
 
 it("gpuLease locks in the machine's temporary folder, or in the folder TRTGATE_LOCKS", () => {

@@ -24,7 +24,7 @@ function open(maxBytes = 1e6) {
 	};
 	const target = join(work, "target");
 	const get = (name: string) => store.fetch(name, { "engine.plan": target });
-	return { work, folder, store, put, get, target };
+	return { work, folder, store, put, get, target, moved: join(work, "moved") };
 }
 
 function useAt(folder: string, name: string, seconds: number): void {
@@ -117,18 +117,18 @@ it("move a store, and give the same content the same digest", async () => {
 });
 
 it("take the last used, and count those without room", async () => {
-	const { work, folder: store } = await filled(["old", "middle", "new"], 1000);
-	const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
-	expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
+	const { moved, folder: store } = await filled(["old", "middle", "new"], 1000);
+	const collected = await collectEntries(store, moved, { ...every, maxBytes: 2500 });
+	expect(readdirSync(moved).sort()).toEqual(["middle", "new"]);
 	expect(collected).toMatchObject({ entries: 2, left: 1 });
 });
 
 it("leave entries that this run neither used nor brought", async () => {
-	const { work, folder: store } = await filled(["foreign", "brought", "used"]);
+	const { moved, folder: store } = await filled(["foreign", "brought", "used"]);
 	useAt(store, "used", Date.now() / 1000);
 	const since = { ...every, sinceMs: Date.now() - 5000, names: ["brought"] };
-	await collectEntries(store, join(work, "folder"), since);
-	expect(readdirSync(join(work, "folder")).sort()).toEqual(["brought", "used"]);
+	await collectEntries(store, moved, since);
+	expect(readdirSync(moved).sort()).toEqual(["brought", "used"]);
 });
 
 const outside = '{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}';

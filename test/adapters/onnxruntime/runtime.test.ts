@@ -9,6 +9,7 @@ import { expectFault, temporaryFolder } from "../../support/project.ts";
 
 const folder = temporaryFolder(afterAll);
 const nativeFolder = installFakeNative(join(folder, "installed"));
+const native = { flavour: "native", nativeFolder } as const;
 const empty = join(folder, "empty");
 mkdirSync(empty);
 
@@ -30,7 +31,7 @@ it.each([
 });
 
 it("names the native runtime and its folder", async () => {
-	const backend = testBackend({ flavour: "native", nativeFolder });
+	const backend = testBackend(native);
 	await backend.facts();
 	const home = join(nativeFolder, "node_modules/onnxruntime-node");
 	expect(backend.notes?.()).toEqual([`Models run on the native ONNX Runtime 9.9.9 at ${home}.`]);
@@ -45,7 +46,7 @@ it("refuses a given folder without an addon for this machine, and does not searc
 	mkdirSync(below, { recursive: true });
 	for (const named of [half, below])
 		await expectFault(
-			nameOf({ flavour: "native", nativeFolder: named }),
+			nameOf({ ...native, nativeFolder: named }),
 			"usage",
 			`at ${join(named, "node_modules/onnxruntime-node")}.`,
 		);
@@ -56,17 +57,17 @@ it("refuses a given folder in an action's checkout, even through a link", async 
 	symlinkSync(nativeFolder, link);
 	for (const named of [nativeFolder, link])
 		await expectFault(
-			nameOf({ flavour: "native", nativeFolder: named, untrustedFolder: folder }),
+			nameOf({ ...native, nativeFolder: named, untrustedFolder: folder }),
 			"usage",
 			"is in the workspace, where a pull request can change it",
 		);
-	expect(await nameOf({ flavour: "native", nativeFolder: link, untrustedFolder: empty })).toBe(
+	expect(await nameOf({ ...native, nativeFolder: link, untrustedFolder: empty })).toBe(
 		"ONNX Runtime (native) 9.9.9",
 	);
 });
 
 describe("the native runtime", () => {
-	const backend = testBackend({ flavour: "native", nativeFolder });
+	const backend = testBackend(native);
 	const modelOf = (text: string) => {
 		const path = join(folder, `${text}.onnx`);
 		writeFileSync(path, text);
