@@ -49,7 +49,7 @@ it("underLimitsOf takes the policy of the base, so that a head that adds or drop
 });
 
 it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
-	const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
+	const withNoise = (manifest: GoldenManifest, noise: number) => ({
 		...manifest,
 		noiseFloor: { y: noise } as never,
 	});
