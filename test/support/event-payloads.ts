@@ -12,6 +12,9 @@ export function repository(fullName = "acme/engines", id = 70_001): Record<strin
 	};
 }
 
+/** The repository of a fork. */
+export const stranger = repository("stranger/engines", 80_002);
+
 export const sender = { login: "octocat", id: 583231, type: "User" };
 
 export interface PullShas {
@@ -138,7 +141,7 @@ export function workflowRun(headSha: string, more: Record<string, unknown> = {})
 			event: "pull_request",
 			status: "completed",
 			conclusion: "failure",
-			head_repository: repository("stranger/engines", 80_002),
+			head_repository: stranger,
 			...more,
 		},
 		repository: repository(),

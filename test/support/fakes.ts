@@ -97,7 +97,9 @@ export function fakeWorkload(
 	return { workload, head, ...base, inputs: [], firstArms };
 }
 
-export function flat([one]: readonly Measured[]) {
-	const { rows, errors = [] } = one!;
+export async function onlyOf(measured: AsyncIterable<Measured>) {
+	const all: Measured[] = [];
+	for await (const one of measured) all.push(one);
+	const { rows, errors = [] } = all[0]!;
 	return { row: rows[0], error: errors[0] };
 }

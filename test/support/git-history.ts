@@ -50,6 +50,10 @@ export function gitProcesses(env: Readonly<Record<string, string>> = {}): Proces
 	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
 
+export function worktrees(folder: string): string[] {
+	return git(folder, "worktree", "list").split("\n");
+}
+
 export interface DrawnCommit {
 	name: string;
 	parents?: readonly string[];

@@ -7,7 +7,7 @@ import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullJob } from "./event-payloads.ts";
-import { checkOut, commitAll, git, mergeCommit, serveAnyCommit } from "./git-history.ts";
+import { checkOut, commitAll, git, mergeCommit, serveAnyCommit, worktrees } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, type ProjectFiles, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
@@ -103,6 +103,16 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	return play;
 }
 
+/** Closed at the end of the test, which fails if a request was none that GitHub would take. */
+export async function openLocalGitHub(options?: Parameters<typeof startLocalGitHub>[0]) {
+	const github = await startLocalGitHub(options);
+	onTestFinished(async () => {
+		await github.close();
+		expect(github.state.violations).toEqual([]);
+	});
+	return github;
+}
+
 interface Place {
 	github: LocalGitHub;
 	origin: string;
@@ -196,7 +206,7 @@ function filesBelow(folder: string): string[] {
 }
 
 export function expectTidy({ github }: Play, { run, workspace, out, env, childVariables }: Played): void {
-	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(git(workspace, "status", "--porcelain", "--", ".", ":!trtgate-out")).toBe("");
 	for (const left of ["scratch", "worktrees"]) expect(existsSync(join(out, left)), left).toBe(false);
 	const secrets = [env["GITHUB_TOKEN"], env["ACTIONS_RUNTIME_TOKEN"]].filter(

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { lfsPointer, sha256 } from "./project.ts";
 
 export interface PrivateRemote {
 	port: number;
@@ -25,9 +25,8 @@ export async function startPrivateRemote(rules: RemoteRules): Promise<PrivateRem
 	const remote: PrivateRemote = { port: 0, seen: [], store };
 	const objects = new Map<string, Buffer>();
 	function store(content: Buffer): string {
-		const oid = createHash("sha256").update(content).digest("hex");
-		objects.set(oid, content);
-		return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+		objects.set(sha256(content), content);
+		return lfsPointer(content);
 	}
 	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? "/", `http://${request.headers.host}`);

@@ -1,5 +1,6 @@
 // A small project in a temporary folder, and the built command line run on it.
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
 	cpSync,
 	mkdirSync,
@@ -71,6 +72,24 @@ export const quickFiles = {
 };
 
 export const untimedFiles = { ...quickFiles, "trtgate.yml": untimed() };
+
+export function sha256(bytes: string | Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+export function lfsPointer(content: string | Uint8Array): string {
+	return `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256(content)}\nsize ${content.length}\n`;
+}
+
+export function folderWith(files: ProjectFiles): string {
+	return writeProject(temporaryFolder(), files);
+}
+
+export function writeScript(path: string, script: string): string {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+	return path;
+}
 
 /** `files` stand above the quick ones. */
 export function quickProject(folder: string, files: ProjectFiles = {}): string {
@@ -160,6 +179,18 @@ export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ende
 export function expectRefusal({ exit, stderr }: CliRun, says: string | RegExp, code = 2): void {
 	expect(stderr).toMatch(says);
 	expect(exit).toBe(code);
+}
+
+/** Texts must be part of the message, patterns must match it. */
+export async function expectFault(
+	work: Promise<unknown>,
+	code: string,
+	message: string | RegExp = "",
+	fix: string | RegExp = "",
+): Promise<void> {
+	const like = (words: string | RegExp) =>
+		typeof words === "string" ? expect.stringContaining(words) : expect.stringMatching(words);
+	await expect(work).rejects.toMatchObject({ code, message: like(message), ...(fix && { fix: like(fix) }) });
 }
 
 export function readResult(out: string): Result {
