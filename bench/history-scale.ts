@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { HistoryRecord } from "../generated/history.ts";
-import { randomFrom } from "../test/support/history-nights.ts";
 import { buildRecord, short } from "../test/support/history-records.ts";
+import { type Random, randomFrom } from "../test/support/random.ts";
 import { firstPaintMs } from "./first-paint.ts";
 
 const seriesCount = 100;
@@ -17,7 +17,7 @@ const limits = { fetchedBytes: 90e6, appendSeconds: 3, pageBytes: 5e6, seconds: 
 type Measured = typeof limits;
 
 /** Four runs a day; every engine is built again for each run, and a tenth of the models changes. */
-function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: number[]): HistoryRecord {
+function recordOf(run: number, random: Random, models: number[]): HistoryRecord {
 	const rows = models.map((version, index) => {
 		const ppm = Math.round(900 * random.normal());
 		const half = 1500 + Math.round(200 * random.uniform());

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { planOf, simulateNights } from "../test/support/history-nights.ts";
-import { type ShownTrend, scoreShown } from "../test/support/history-shown.ts";
+import { type ShownTrend, scoreShown } from "./history-shown.ts";
 
 const run = promisify(execFile);
 const cli = resolve(process.env["TRTGATE_DIST"] ?? "dist", "cli.js");

@@ -1,4 +1,3 @@
-// The layers of src, checked by reading every import statement.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -43,7 +42,6 @@ function isIn(path: string, ...layers: string[]): boolean {
 	return layers.some((layer) => path.startsWith(`src/${layer}/`) || layered.startsWith(`src/${layer}/`));
 }
 
-/** Imports of a layer that its rule does not allow. */
 function violations(layer: string, allowed: (to: Import) => boolean): string[] {
 	return imports
 		.filter((found) => isIn(found.from, layer) && !allowed(found))
@@ -159,7 +157,6 @@ it("the layers of src have no file named after nothing in particular, such as ut
 
 describe("a stage", () => {
 	const stages = files.filter((path) => isIn(path, "stages"));
-	/** The members of each ports type that a stage declares, by name or inline. */
 	const declaredPorts = (text: string): string[] => [
 		...[...text.matchAll(/type \w*Ports = (?:Required<)?Pick<Ports, ([^>]*)>/g)].flatMap(
 			([, names = ""]) => names.match(/\w+/g) ?? [],
@@ -168,7 +165,6 @@ describe("a stage", () => {
 			[...members.matchAll(/(\w+)\??:/g)].map(([, name = ""]) => name),
 		),
 	];
-	/** The file and the stages that it hands its ports to. */
 	const textAndCallees = (path: string): string =>
 		[path, ...imports.filter(({ from, to }) => from === path && isIn(to, "stages")).map(({ to }) => to)]
 			.map((file) => readFileSync(file, "utf8"))

@@ -1,4 +1,3 @@
-// Every workflow, to copy and our own, through actionlint.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

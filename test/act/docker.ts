@@ -1,4 +1,4 @@
-// Docker as far as its containers: keeps what it is asked to create, and creates nothing.
+// A Docker daemon that records which containers it is asked for, and creates none.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -8,7 +8,6 @@ export interface AskedContainer {
 	HostConfig: { DeviceRequests: { Count: number; Capabilities: string[][] }[] | null };
 }
 
-/** @returns the address for DOCKER_HOST, and the containers that were asked for. */
 export async function startDocker(): Promise<{ host: string; asked: AskedContainer[] }> {
 	const asked: AskedContainer[] = [];
 	const server = createServer(async (request, response) => {

@@ -1,13 +1,10 @@
-// Finds the pinned programs that others wrote to check workflows, or builds them where Go is found.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const tools = {
-	/** An independent implementation of GitHub's runner. */
 	act: { module: "github.com/nektos/act", version: "v0.2.89" },
-	/** A linter of workflows. */
 	actionlint: { module: "github.com/rhysd/actionlint/cmd/actionlint", version: "v1.7.12" },
 } as const;
 
@@ -28,7 +25,7 @@ export function findGoTool(name: keyof typeof tools): Found {
 		return { state: "absent", sentence: `Skipped what needs ${name}: there is no Go here to build it with.` };
 	mkdirSync(folder, { recursive: true });
 	const env = { ...process.env, GOBIN: folder, CGO_ENABLED: "0" };
-	// The first build downloads modules; half a minute once they are there.
+	// The first build downloads modules.
 	const built = spawnSync(go, ["install", `${module}@${version}`], {
 		env,
 		encoding: "utf8",

@@ -1,14 +1,13 @@
-// Runs one workflow of a small repository with act, on this machine, against the local GitHub.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { git } from "../support/git-history.ts";
 import { temporaryFolder } from "../support/project.ts";
 
 /** What stands in the examples where the user puts the commit of trtgate. */
 const placeholder = "0".repeat(40);
 
 export interface JobRun {
-	/** The job's id in the workflow; a matrix gives several. */
 	job: string;
 	result: "success" | "failure";
 }
@@ -16,33 +15,17 @@ export interface JobRun {
 export interface ActRun {
 	exit: number | null;
 	jobs: JobRun[];
-	/** Lines that steps said, and the runner's own. */
 	log: string;
-	/** Job summaries, in order. */
 	summaries: string[];
 }
 
 export interface Repository {
 	folder: string;
-	/** Commits in order, oldest first. */
+	/** Oldest first. */
 	commits: string[];
 }
 
-function git(folder: string, ...args: string[]): string {
-	const identity = [
-		"-c",
-		"user.name=test",
-		"-c",
-		"user.email=test@example.com",
-		"-c",
-		"init.defaultBranch=main",
-	];
-	const run = spawnSync("git", [...identity, ...args], { cwd: folder, encoding: "utf8" });
-	if (run.status !== 0) throw new Error(`git ${args.join(" ")}: ${run.stderr}`);
-	return run.stdout.trim();
-}
-
-/** A repository with one commit for each state, tagged v1, v2, …; the last on a branch of its own where `branch` names one. */
+/** One commit for each state, tagged v1, v2, …; `branch` gets the last. */
 export function makeRepository(
 	states: readonly ((folder: string) => void)[],
 	options: { branch?: string } = {},
@@ -61,7 +44,6 @@ export function makeRepository(
 	return { folder, commits };
 }
 
-/** The action as a user's runner downloads it: its files and the bundle. */
 function actionFolder(): string {
 	const folder = temporaryFolder();
 	for (const name of ["action.yml", "package.json", "plan", "report", "golden", "composite"])
@@ -95,22 +77,17 @@ function pinOf(text: string, action: string): string {
 export interface ActOptions {
 	act: string;
 	repository: Repository;
-	/** Text of the workflow; its file name is the example's. */
 	workflow: { name: string; text: string };
 	event: string;
-	/** Variables of LocalGitHub.environment; its event file is the payload. */
 	env: Readonly<Record<string, string>>;
-	/** Programs in front of the PATH, by name: shell scripts. */
+	/** Shell scripts in front of the PATH, by name. */
 	programs?: Readonly<Record<string, string>>;
-	/** Folders of further actions, by name. */
 	actions?: Readonly<Record<string, string>>;
-	/** DOCKER_HOST. */
 	docker?: string;
-	/** In place of our own PATH behind those. */
 	path?: string;
 }
 
-/** Where the services are and which run this is. All else act knows: the event, the commit, the job, the folders. */
+/** All else act knows itself: the event, the commit, the job, the folders. */
 const services = /^(ACTIONS_.*|GITHUB_(API_URL|GRAPHQL_URL|SERVER_URL|REPOSITORY|RUN_ID|RUN_ATTEMPT))$/;
 
 /** No container, no network: `uses:` of trtgate and of checkout come from folders, labels mean this machine. */
@@ -201,7 +178,6 @@ export function readExample(name: string): string {
 	return readFileSync(resolve("workflows-examples", name), "utf8");
 }
 
-/** This machine runs no containers: what such a job does inside is the same without. */
 export function withoutContainer(text: string): string {
 	return text.replace(/^ {4}container:\n(?: {6}.*\n)+/m, "");
 }

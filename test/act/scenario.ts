@@ -1,4 +1,3 @@
-// One workflow to copy in one situation: a small repository, an event, and a local GitHub.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -71,6 +70,7 @@ export async function runExample(
 		...(docker === undefined ? {} : { docker }),
 	});
 	expect(run.log).not.toMatch(/\[github-permission\]/);
+	expect(github.state.violations).toEqual([]);
 	return { run, github };
 }
 
@@ -85,7 +85,6 @@ function rightsOf(name: string): Record<string, "read" | "write"> {
 
 export const change = { branch: "change" };
 
-/** A pull request of the last commit onto the one before. */
 export function pullPayload({ commits }: Repository, from = "acme/engines"): object {
 	const [base = "", sha = ""] = commits.slice(-2);
 	return {
@@ -102,9 +101,14 @@ export function pullPayload({ commits }: Repository, from = "acme/engines"): obj
 	};
 }
 
-/** The last commit as pull request 7. */
 export const runPull = (name: string, repository: Repository, more: Partial<Scenario> = {}) =>
 	runExample(name, { event: "pull_request", payload: pullPayload(repository), repository, ...more });
+
+export const changedRepository = (): Repository => makeRepository([good, changed], change);
+
+export function expectResults(run: ActRun, expected: Record<string, string[]>): void {
+	expect(resultsOf(run), run.log).toEqual(expected);
+}
 
 export function resultsOf(run: ActRun): Record<string, string[]> {
 	const results: Record<string, string[]> = {};
@@ -112,7 +116,6 @@ export function resultsOf(run: ActRun): Record<string, string[]> {
 	return results;
 }
 
-/** A `gh` that says what it was asked. */
 export function ghStub(): { programs: Record<string, string>; calls(): string[] } {
 	const log = join(temporaryFolder(), "calls");
 	return {
@@ -125,7 +128,7 @@ export function ghStub(): { programs: Record<string, string>; calls(): string[] 
 export function releaseActions(): {
 	actions: Record<string, string>;
 	attested(): { type: string; predicate: unknown; subjects: string[] };
-	/** Runs a line of docs/releases.md whose `gh attestation verify` finds this attestation, and filters it as gh does. */
+	/** Runs a line of docs/releases.md in which `gh attestation verify` finds this attestation. */
 	verify(line: string): number | null;
 } {
 	const [download, attest] = [temporaryFolder(), temporaryFolder()];

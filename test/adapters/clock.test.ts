@@ -1,4 +1,3 @@
-// The machine's clock.
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 

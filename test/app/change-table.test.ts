@@ -15,10 +15,10 @@ import type { GoldenManifest } from "../../generated/golden.ts";
 import type { GateResult } from "../../generated/result.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { replay } from "../../src/adapters/replay/backend.ts";
-import { openRecording, type Recording, unpackFolder } from "../../src/adapters/replay/recording.ts";
+import { openRecording, unpackFolder } from "../../src/adapters/replay/recording.ts";
 import { silentProgress } from "../../src/adapters/terminal/progress.ts";
 import { gate } from "../../src/app/gate.ts";
-import { temporaryFolder } from "../support/project.ts";
+import { temporaryFolder, writeProject } from "../support/project.ts";
 
 /** The rules of the target branch: the recorded classifier is 4.1 % slower in the head, the segmenter 3.3e-2 off its golden. */
 const base = `version: 1
@@ -62,13 +62,11 @@ gates:
 
 interface Row {
 	change: string;
-	/** Replacements in the head's trtgate.yml. */
 	config?: readonly (readonly [from: string, to: string])[];
-	/** Changes the head's files. */
-	files?(folder: string): void;
+	files?(at: (name: string) => string): void;
 }
 const row = (change: string, from: string, to: string): Row => ({ change, config: [[from, to]] });
-const filed = (change: string, files: (folder: string) => void): Row => ({ change, files });
+const filed = (change: string, files: NonNullable<Row["files"]>): Row => ({ change, files });
 
 /** Lines `key: value → key: value`, or `key: value → value`. */
 const edits = (text: string): Row[] =>
@@ -92,12 +90,11 @@ const engineKey = (text: string, change = `\`${text}\``): Row => ({
 	change,
 	config: [["{ precision: fp16 }", `{ precision: fp16, ${text} }`]],
 });
-const accepted = (recipe: string): string =>
+const accepted = (recipe: string) =>
 	`accept: [{ engine: classifier/fp16, figure: latency, at-most: 50%, recipe: ${recipe}, reason: fast enough }]`;
 
 const allRows: readonly Row[] = [
 	{ change: "nothing else" },
-	// Every rule of the file, looser.
 	...edits(`
 latency: { warn: 2%, fail: 3% } → latency: { fail: 90% }
 latency: { warn: 2%, fail: 3% } → latency: { warn: off, fail: off }
@@ -155,7 +152,6 @@ backend: tensorrt → onnxruntime
 	fileKey("profile: { nsys: never }"),
 	fileKey("explain: { bisect: off }"),
 	fileKey("cache: { engines: false }"),
-	// Changes to what is built: each side by its own recipe.
 	...edits(`
 precision: fp16 → precision: int8
 `),
@@ -182,9 +178,8 @@ max: 8 } → max: 16 }
 	{
 		change: "`onnx` names another file",
 		config: [["onnx: models/classifier.onnx", "onnx: models/other.onnx"]],
-		files: (folder) => cpSync(join(folder, "models/classifier.onnx"), join(folder, "models/other.onnx")),
+		files: (at) => cpSync(at("models/classifier.onnx"), at("models/other.onnx")),
 	},
-	// Changes to what is checked.
 	...edits(`
 workloads: [{ batch: 8 }] → workloads: [{ batch: 1 }]
 workloads: [{ batch: 8 }] → workloads: []
@@ -196,34 +191,31 @@ workloads: [{ batch: 8 }] → workloads: []
 	{
 		change: "model file renamed",
 		config: [["models/segmenter.onnx", "models/masks.onnx"]],
-		files: (folder) => cpSync(join(folder, "models/segmenter.onnx"), join(folder, "models/masks.onnx")),
+		files: (at) => cpSync(at("models/segmenter.onnx"), at("models/masks.onnx")),
 	},
 	row("engine renamed, another network", "{ fp16: { precision", "{ half: { precision"),
 	fileKey(accepted("0123456789abcdef"), "`accept` without the engine's hash"),
 	fileKey(accepted("RECIPE"), "`accept` of more than the change needs, hash right"),
-	filed("`golden.json`: looser limits", (folder) => editGolden(folder, loosen)),
-	filed("`golden.json`: comparators removed", (folder) =>
-		editGolden(folder, (golden) => ({ ...golden, outputs: {} })),
+	filed("`golden.json`: looser limits", (at) => editGolden(at(manifest), loosen)),
+	filed("`golden.json`: comparators removed", (at) =>
+		editGolden(at(manifest), (golden) => ({ ...golden, outputs: {} })),
 	),
-	filed("`golden.json`: the only case renamed", (folder) => editGolden(folder, renameCases)),
-	filed("`golden.json`: not JSON", (folder) => writeFileSync(join(folder, manifest), "{")),
-	filed("golden tensors overwritten", (folder) => overwriteTensors(folder)),
-	filed("golden folder removed", (folder) => rmSync(join(folder, "golden"), { recursive: true })),
-	filed("ONNX file removed", (folder) => rmSync(join(folder, "models/classifier.onnx"))),
-	filed("ONNX file replaced by a link out of the checkout", (folder) =>
-		linkOut(join(folder, "models/classifier.onnx")),
+	filed("`golden.json`: the only case renamed", (at) => editGolden(at(manifest), renameCases)),
+	filed("`golden.json`: not JSON", (at) => writeFileSync(at(manifest), "{")),
+	filed("golden tensors overwritten", (at) => overwriteTensors(at("golden/segmenter"))),
+	filed("golden folder removed", (at) => rmSync(at("golden"), { recursive: true })),
+	filed("ONNX file removed", (at) => rmSync(at("models/classifier.onnx"))),
+	filed("ONNX file replaced by a link out of the checkout", (at) => linkOut(at("models/classifier.onnx"))),
+	filed("ONNX file truncated", (at) => truncateSync(at("models/classifier.onnx"), 100)),
+	filed("`trtgate.yml` that cannot be read", (at) =>
+		writeFileSync(at("trtgate.yml"), "version: 1\nmodels: 7\n"),
 	),
-	filed("ONNX file truncated", (folder) => truncateSync(join(folder, "models/classifier.onnx"), 100)),
-	filed("`trtgate.yml` that cannot be read", (folder) =>
-		writeFileSync(join(folder, "trtgate.yml"), "version: 1\nmodels: 7\n"),
-	),
-	filed("`trtgate.yml` removed", (folder) => rmSync(join(folder, "trtgate.yml"))),
+	filed("`trtgate.yml` removed", (at) => rmSync(at("trtgate.yml"))),
 ];
 
 const manifest = "golden/segmenter/golden.json";
 
-function editGolden(folder: string, change: (golden: GoldenManifest) => object): void {
-	const path = join(folder, manifest);
+function editGolden(path: string, change: (golden: GoldenManifest) => object): void {
 	writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, "utf8")))));
 }
 
@@ -242,8 +234,7 @@ function renameCases(golden: GoldenManifest): object {
 	return { ...golden, cases: golden.cases.map((one) => ({ ...one, id: `${one.id}-renamed` })) };
 }
 
-function overwriteTensors(folder: string): void {
-	const root = join(folder, "golden/segmenter");
+function overwriteTensors(root: string): void {
 	for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }))
 		if (name.endsWith(".gz")) writeFileSync(join(root, name), "x");
 }
@@ -256,17 +247,16 @@ function linkOut(path: string): void {
 const examples = resolve("examples/recorded");
 
 /** The recording answers by the names that it was made with. */
-async function recordingUnderAnyName(): Promise<Recording> {
+async function recordingUnderAnyName() {
 	const recording = await openRecording(examples);
 	const names = new Map([
 		["segmenter/plain", "segmenter/fp32"],
 		["masks/fp32", "segmenter/fp32"],
 		["classifier/half", "classifier/fp16"],
 	]);
-	return { ...recording, engine: (id) => recording.engine(names.get(id) ?? id) };
+	return { ...recording, engine: (id) => recording.engine(names.get(id) ?? id) } satisfies typeof recording;
 }
 
-/** The recording, and a folder of both sides without configs. */
 async function unpack() {
 	const sides = temporaryFolder();
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(sides, arm));
@@ -281,19 +271,14 @@ async function judge({ config = [], files }: Row, { sides, recording }: Awaited<
 		expect(text, from).toContain(from);
 		return text.replace(from, to);
 	}, base);
-	writeFileSync(join(folder, "base/trtgate.yml"), base);
-	writeFileSync(join(folder, "head/trtgate.yml"), head);
-	files?.(join(folder, "head"));
+	writeProject(folder, { "base/trtgate.yml": base, "head/trtgate.yml": head });
+	files?.((name) => join(folder, "head", name));
 	const clock = systemClock();
 	const { backend, telemetry } = replay(recording, clock);
 	const gpuLease = { take: async () => ({ release: async () => {} }) };
 	mkdirSync(join(folder, "out"));
 	const done = await gate({
-		cwd: folder,
-		base: "base",
-		head: "head",
-		out: "out",
-		inputs: {},
+		...{ cwd: folder, base: "base", head: "head", out: "out", inputs: {} },
 		environment: { toolCache: join(folder, "cache") } as never,
 		progress: silentProgress(),
 		isFresh: true,
@@ -314,14 +299,12 @@ async function judge({ config = [], files }: Row, { sides, recording }: Awaited<
 			...rows.map(({ what, base: old, head: now }) => `${what} ${old} → ${now}`),
 		]),
 		errors: result.errors.map(({ message }) => message),
-		/** Hash of the head's classifier. */
 		recipe:
 			result.builds.find(({ arm, model }) => arm === "head" && model === "classifier")?.recipeHash ?? "",
 	};
 }
 
-/** Formats a cell: the gates that do not pass, and the report's list of rules. */
-function gatesText(gates: readonly GateResult[]): string {
+function gatesText(gates: readonly GateResult[]) {
 	const failing = gates.filter(({ gate, status }) => status !== "pass" && gate !== "limit-change");
 	const names = failing.map(({ gate, status }) => (status === "fail" ? gate : `${gate} (${status})`));
 	const rules = gates.filter(({ gate }) => gate === "limit-change");
@@ -335,7 +318,7 @@ function gatesText(gates: readonly GateResult[]): string {
 	return [...new Set(names), ...shown].join("; ");
 }
 
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 const docs = resolve("bench/changes.md");
 const marks = ["<!-- begin: what a change can do -->\n", "<!-- end: what a change can do -->"] as const;

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,27 +6,19 @@ import type { Machine } from "../../src/app/choose-backend.ts";
 import { gpuLease, lockFolderOf, narrowDevices } from "../../src/app/gpu.ts";
 import { readEnvironment } from "../../src/host/adapters/github/env.ts";
 import { silent } from "../support/fakes.ts";
-import { temporaryFolder } from "../support/project.ts";
+import { expectFault, folderWith, temporaryFolder } from "../support/project.ts";
 
 const uuid = "GPU-00000000-0000-0000-0000-000000000000";
 const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];
 
 function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; signal?: AbortSignal } = {}) {
-	return gpuLease({
-		gpu: async () => gpu,
-		folder,
-		progress: silent,
-		signal: new AbortController().signal,
-		waitMs: 0,
-		...over,
-	});
+	const { signal } = new AbortController();
+	return gpuLease({ gpu: async () => gpu, folder, progress: silent, signal, waitMs: 0, ...over });
 }
 
-/** Held by this very process, which lives. */
-function hold(folder: string): void {
-	mkdirSync(folder);
+function heldFolder() {
 	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", token: "x" };
-	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
+	return folderWith({ [`${uuid}.lock`]: JSON.stringify(owner) });
 }
 
 it.each(["none", "unknown"] as const)("gpuLease locks nothing if the GPU is %s", async (gpu) => {
@@ -37,33 +29,31 @@ it.each(["none", "unknown"] as const)("gpuLease locks nothing if the GPU is %s",
 
 it("gpuLease holds the GPU by its UUID until it is released", async () => {
 	const folder = temporaryFolder();
-	const gpuLease = await leaseOn(device, folder).take();
+	const lease = await leaseOn(device, folder).take();
 	expect(readdirSync(folder)).toEqual([`${uuid}.lock`]);
-	await gpuLease.release();
+	await lease.release();
 	expect(readdirSync(folder)).toEqual([]);
 });
 
 it("gpuLease ends with gpu-busy if another job keeps it beyond the wait", async () => {
-	const folder = join(temporaryFolder(), "locks");
-	hold(folder);
-	await expect(leaseOn(device, folder, { waitMs: 50 }).take()).rejects.toMatchObject({ code: "gpu-busy" });
+	const folder = heldFolder();
+	await expectFault(leaseOn(device, folder, { waitMs: 50 }).take(), "gpu-busy");
 });
 
 it("gpuLease ends its wait when the run is interrupted", async () => {
-	const folder = join(temporaryFolder(), "locks");
-	hold(folder);
+	const folder = heldFolder();
 	const stop = new AbortController();
 	const taken = leaseOn(device, folder, { waitMs: 60_000, signal: stop.signal }).take();
 	setTimeout(() => stop.abort(), 50);
-	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
+	await expectFault(taken, "interrupted");
 });
 
 it("gpuLease goes on without a lock if none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
-	const gpuLease = await leaseOn(device, file).take();
-	expect(gpuLease.note).toMatch(/^The GPU is not locked, so another job may use it meanwhile: Cannot write/);
-	await gpuLease.release();
+	const lease = await leaseOn(device, file).take();
+	expect(lease.note).toMatch(/^The GPU is not locked, so another job may use it meanwhile: Cannot write/);
+	await lease.release();
 });
 
 it("gpuLease locks in the machine's temporary folder, or in the folder TRTGATE_LOCKS", () => {

@@ -1,20 +1,22 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../../src/app/out-folder.ts";
-import { git, gitProcesses } from "../support/git-history.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { commitAll, git, gitProcesses } from "../support/git-history.ts";
+import { expectFault, folderWith, temporaryFolder, writeProject } from "../support/project.ts";
 
-/** A checkout with what a change committed, and an empty folder beside it. */
-function checkout(plant: (workspace: string, elsewhere: string) => void) {
+function checkout({ links = {}, files = {} }: Pick<Row, "links" | "files">) {
 	const root = temporaryFolder();
 	const [workspace, elsewhere, temp] = [join(root, "workspace"), join(root, "elsewhere"), join(root, "temp")];
 	for (const folder of [workspace, elsewhere, temp]) mkdirSync(folder);
-	writeProject(workspace, { "model.onnx": "" });
-	plant(workspace, elsewhere);
+	writeProject(workspace, files);
+	for (const [name, target] of Object.entries(links)) {
+		const at = join(workspace, name);
+		mkdirSync(dirname(at), { recursive: true });
+		symlinkSync(resolve(root, target), at);
+	}
 	git(workspace, "init", "-q");
-	git(workspace, "add", "-A");
-	git(workspace, "commit", "-q", "-m", "Change");
+	commitAll(workspace);
 	const check = (out: string, by: "action" | "person") => {
 		const roots = by === "action" ? { workspace, temp } : undefined;
 		return checkOutFolder(join(workspace, out), roots ?? { cwd: workspace }, gitProcesses());
@@ -24,9 +26,11 @@ function checkout(plant: (workspace: string, elsewhere: string) => void) {
 
 interface Row {
 	what: string;
-	plant?(workspace: string, elsewhere: string): void;
+	/** Targets beside the workspace. */
+	links?: Readonly<Record<string, string>>;
+	files?: Readonly<Record<string, string>>;
 	out?: string;
-	/** Part of the message for an action, and of that for a person; absent where the folder is used. */
+	/** Part of the message; absent where the folder is used. */
 	action?: string;
 	both?: string;
 }
@@ -35,39 +39,33 @@ const rows: Row[] = [
 	{ what: "that does not exist" },
 	{
 		what: "that is a link out of the workspace",
-		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "trtgate-out")),
+		links: { "trtgate-out": "elsewhere" },
 		both: "trtgate-out is refused: it is a link;",
 	},
 	{
 		what: "that is a link to nothing",
-		plant: (workspace) => symlinkSync("/nowhere/at/all", join(workspace, "trtgate-out")),
+		links: { "trtgate-out": "/nowhere/at/all" },
 		both: "it is a link",
 	},
 	{
 		what: "below a link",
-		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "build")),
+		links: { build: "elsewhere" },
 		out: "build/results",
 		both: "workspace/build is a link;",
 	},
 	...outNames.map((name) => ({
 		what: `whose ${name} is a link`,
-		plant: (workspace: string, elsewhere: string) => {
-			mkdirSync(join(workspace, "trtgate-out"));
-			symlinkSync(elsewhere, join(workspace, "trtgate-out", name));
-		},
+		links: { [`trtgate-out/${name}`]: "elsewhere" },
 		both: `trtgate-out/${name} is a link;`,
 	})),
 	{
 		what: "with a link deep in it",
-		plant: (workspace, elsewhere) => {
-			mkdirSync(join(workspace, "trtgate-out/logs"), { recursive: true });
-			symlinkSync(join(elsewhere, "profile"), join(workspace, "trtgate-out/logs/build-net.log"));
-		},
+		links: { "trtgate-out/logs/build-net.log": "elsewhere/profile" },
 		both: 'git tracks "trtgate-out/logs/build-net.log";',
 	},
 	{
 		what: "with a file that git tracks",
-		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
+		files: { "trtgate-out/nsys/trace.nsys-rep": "" },
 		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
 	},
 	{ what: "that leads out by its path", out: "../elsewhere", action: "it is below neither the workspace " },
@@ -76,20 +74,16 @@ const rows: Row[] = [
 ];
 
 it.each(rows)(
-	"an output folder $what: used, or refused with one message",
-	async ({ plant = () => {}, out = "trtgate-out", both, action = both }) => {
-		const { check, elsewhere } = checkout(plant);
+	"an output folder $what is used, or refused with one message",
+	async ({ out = "trtgate-out", both, action = both, ...planted }) => {
+		const { check, elsewhere } = checkout(planted);
 		for (const [by, expected] of [
 			["action", action],
 			["person", both],
 		] as const) {
 			const checked = check(out, by);
 			if (expected === undefined) await checked;
-			else
-				await expect(checked, by).rejects.toMatchObject({
-					code: "output-refused",
-					message: expect.stringContaining(expected),
-				});
+			else await expectFault(checked, "output-refused", expected);
 		}
 		expect(readdirSync(elsewhere)).toEqual([]);
 	},
@@ -99,15 +93,15 @@ it("an output folder outside of a repository may be a link, its subfolders may n
 	const root = temporaryFolder();
 	mkdirSync(join(root, "disk"));
 	symlinkSync(join(root, "disk"), join(root, "results"));
-	const place = { cwd: root };
-	await refuseLinks(join(root, "results"), place);
+	const refuse = () => refuseLinks(join(root, "results"), { cwd: root });
+	await refuse();
 	symlinkSync("/tmp", join(root, "disk/raw"));
-	await expect(refuseLinks(join(root, "results"), place)).rejects.toMatchObject({ code: "output-refused" });
+	await expectFault(refuse(), "output-refused");
 });
 
 it("an earlier run's files are removed from a person's folder only beside a result", async () => {
 	const files = { "raw/net/0.f64": "", "logs/build.log": "", "notes.txt": "" };
-	const folder = writeProject(temporaryFolder(), files);
+	const folder = folderWith(files);
 	await removeEarlierResult(folder, { isOwn: false });
 	expect(readdirSync(folder).sort()).toEqual(["logs", "notes.txt", "raw"]);
 	await removeEarlierResult(folder, { isOwn: true });

@@ -1,4 +1,3 @@
-// The action files, the code behind them, the schema and the documentation say the same of every input and output.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { actionsPage, readSurfaces } from "../../scripts/actions-table.ts";
@@ -7,7 +6,6 @@ import * as inputs from "../../src/host/adapters/github/inputs.ts";
 import { reachableModules } from "../support/module-graph.ts";
 import { quickConfig } from "../support/project.ts";
 
-/** The functions that read an action's inputs, and the entry point that sets its outputs. */
 const behind: Readonly<Record<string, { readers: readonly string[]; entryPoint: string }>> = {
 	"action.yml": { readers: ["readInputs", "readPublishInputs"], entryPoint: "src/main.ts" },
 	"plan/action.yml": { readers: ["readPlanInputs"], entryPoint: "src/plan.ts" },
@@ -27,7 +25,6 @@ function readerNamed(name: string): () => unknown {
 	return reader;
 }
 
-/** Runs readers with exactly these variables; says what they returned and which inputs they asked for. */
 function watchReaders(
 	names: readonly string[],
 	given: Readonly<Record<string, string>>,
@@ -51,7 +48,6 @@ function watchReaders(
 	}
 }
 
-/** Inputs as the runner gives them where the workflow says nothing. */
 function defaultsOf(declared: (typeof surfaces)[number]["inputs"]): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(declared).map(([name, input]) => [name, String(input.default ?? "")]),

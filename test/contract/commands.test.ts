@@ -1,4 +1,3 @@
-// The tables of options, against the code that reads them and every page that shows a command.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

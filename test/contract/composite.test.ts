@@ -1,4 +1,3 @@
-// The composite action hands every input and output of the gate through, and works without an action of another ref.
 import { execFileSync } from "node:child_process";
 import { access, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

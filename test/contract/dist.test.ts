@@ -1,4 +1,3 @@
-// The files that users run: entry points on top, chunks named by content, and licences of everything bundled.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";

@@ -1,5 +1,3 @@
-// Every export as its reader demands it: the published schema of SARIF and Bencher, the rules of the others.
-
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json" with { type: "json" };
@@ -25,7 +23,7 @@ function sarifValidator() {
 	return new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);
 }
 
-/** https://bencher.dev/docs/reference/bencher-metric-format, as stated there. */
+/** https://bencher.dev/docs/reference/bencher-metric-format */
 const bencherSchema = {
 	type: "object",
 	patternProperties: {

@@ -1,4 +1,3 @@
-// Every link of the documentation leads somewhere: to a file that is there, and to a heading of it.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -11,13 +10,12 @@ const pages = [
 	),
 ].filter((path) => path.endsWith(".md"));
 
-/** Code contains neither links nor headings. */
 const proseOf = (path: string): string =>
 	readFileSync(path, "utf8")
 		.replace(/^```[\s\S]*?^```/gm, "")
 		.replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()#]/g, " "));
 
-/** Makes anchors as GitHub does, numbering repeated headings. */
+/** As GitHub makes them, which numbers repeated headings. */
 function anchorsOf(path: string): Set<string> {
 	const seen = new Map<string, number>();
 	const text = readFileSync(path, "utf8").replace(/^```[\s\S]*?^```/gm, "");

@@ -1,4 +1,3 @@
-// bench/models.md: its configs load and its table is what bench/zoo.ts measured.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { ZooModel } from "../../bench/zoo/fetch.ts";

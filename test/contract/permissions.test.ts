@@ -1,4 +1,3 @@
-// Each job of a workflow has the rights that its steps use, and no other.
 import { describe, expect, it } from "vitest";
 import { starterWorkflow } from "../../src/core/config/init.ts";
 import {
@@ -14,7 +13,6 @@ import {
 
 type Rights = Record<string, "read" | "write">;
 
-/** Permissions that a step's inputs need, for the events of its workflow; docs/security.md says the same in words. */
 function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"]): Rights {
 	const surface = surfaceOf(uses);
 	if (surface === undefined) return {};

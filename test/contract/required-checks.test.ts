@@ -1,4 +1,3 @@
-// The checks that docs/start.md tells people to require: all of the workflows for pull requests, and never passed by a skipped job.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { starterWorkflow } from "../../src/core/config/init.ts";
@@ -65,7 +64,6 @@ function checksOf(workflow: Workflow, event: GitHubEvent): Check[] {
 	});
 }
 
-/** Names by workflow, as the table has them. */
 function requiredByDocs(): Map<string, string[]> {
 	const [, table = ""] = readFileSync("docs/start.md", "utf8").split("## Required checks");
 	const rows = [...table.matchAll(/^\| ([\w-]+\.yml)[^|]*\| (.*) \|$/gm)];

@@ -1,4 +1,3 @@
-// Every code that people meet has its heading.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { bugCodes, configCodes, platformCodes, toolCodes } from "../../src/core/errors.ts";

@@ -1,4 +1,3 @@
-// The workflows to copy, and our own: pinned, with the least rights, and with inputs that exist.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -24,7 +23,7 @@ const starter = readWorkflow("trtgate init", starterWorkflow({ commit: "0".repea
 const committed = [...examples, ...readWorkflows(".github/workflows")];
 const workflows = [...committed, starter];
 
-/** Expressions in a workflow whose text an event's author may have written. */
+/** Expressions whose text an event's author may have written. */
 const foreignText =
 	/\$\{\{[^}]*\b(github\.event\b|github\.head_ref|github\.ref_name|github\.ref\b|github\.actor|inputs\.|matrix\.|needs\.|steps\.)[^}]*\}\}/;
 
@@ -265,7 +264,6 @@ it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security
 	},
 );
 
-/** Linters that other languages bring: used where they are on PATH. `npm run test:act` brings actionlint. */
 const found = (program: string): boolean =>
 	spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
 

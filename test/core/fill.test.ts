@@ -1,4 +1,3 @@
-// Seeded inputs: the same bytes everywhere, from a documented generator.
 import { expect, it } from "vitest";
 import type { DType } from "../../generated/golden.ts";
 import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
@@ -10,13 +9,13 @@ const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput 
 	fill,
 });
 
-function halfValue(bits: number): number {
+function halfValue(bits: number) {
 	const exponent = (bits >> 10) & 31;
 	const size = exponent === 0 ? (bits & 1023) * 2 ** -24 : (1 + (bits & 1023) / 1024) * 2 ** (exponent - 15);
 	return bits & 0x8000 ? -size : size;
 }
 
-function values(dtype: DType, bytes: Uint8Array): number[] {
+function values(dtype: DType, bytes: Uint8Array) {
 	const { buffer } = bytes;
 	if (dtype === "float32") return [...new Float32Array(buffer)];
 	if (dtype === "float64") return [...new Float64Array(buffer)];
@@ -36,7 +35,7 @@ it.each(oracle)("fillInput makes the $fill $dtype values of seed $seed, input $i
 	expect(got).toHaveLength(row.values.length);
 });
 
-it("fillInput draws numbers of mean 0 and deviation 1 for normal, of mean 1/2 for uniform", () => {
+it("fillInput draws normal numbers of mean 0 and deviation 1, uniform ones of mean 1/2", () => {
 	const normal = [...new Float32Array(fillInput(input("float32", "normal", 20_000), 1, 0).buffer)];
 	const mean = normal.reduce((sum, value) => sum + value, 0) / normal.length;
 	const variance = normal.reduce((sum, value) => sum + (value - mean) ** 2, 0) / normal.length;

@@ -1,4 +1,3 @@
-// Gates folded into one outcome.
 import { expect, it } from "vitest";
 import type { ErrorRecord, GateResult, GateStatus } from "../../generated/result.ts";
 import { mergeResults } from "../../src/core/merge/merge.ts";

@@ -1,39 +1,26 @@
-// Timed runs feed in what the model says it takes, where the config gives nothing else.
 import { expect, it } from "vitest";
 import { type FilledInput, fillInput } from "../../src/core/fill.ts";
 import { timedInputsOf } from "../../src/core/timed-inputs.ts";
-import { memorySource } from "../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
-import { int64s, model, node, tensor, value } from "../support/onnx-writer.ts";
+import { int64s, modelOf, tensor, value } from "../support/onnx-writer.ts";
 
 const int64 = 7;
-const onnx = readOnnx(
-	memorySource(
-		model({
-			inputs: [
-				value("ids", [1, "seq"], int64),
-				value("attention_mask", [1, "seq"], int64),
-				value("rate", [], int64),
-				value("seq_length", [1], int64),
-				value("counts", [2, 2], int64),
-				value("signal", [1, "seq"]),
-			],
-			nodes: [
-				node({ op: "Gather", inputs: ["words", "ids"] }),
-				node({ op: "Equal", inputs: ["rate", "usual"], outputs: ["isUsual"] }),
-				node({ op: "Add", inputs: ["attention_mask", "seq_length"], outputs: ["z"] }),
-				node({ op: "Add", inputs: ["counts", "counts"], outputs: ["w"] }),
-				node({ op: "Relu", inputs: ["signal"], outputs: ["v"] }),
-			],
-			outputs: ["y", "isUsual", "z", "w", "v"].map((name) => value(name, null)),
-			initializers: [
-				tensor({ name: "words", dims: [50, 4] }),
-				tensor({ name: "usual", dtype: int64, raw: int64s(16_000) }),
-			],
-		}),
-	),
-	"m.onnx",
-);
+const onnx = modelOf({
+	inputs: [
+		value("ids", [1, "seq"], int64),
+		value("attention_mask", [1, "seq"], int64),
+		value("rate", [], int64),
+		value("seq_length", [1], int64),
+		value("counts", [2, 2], int64),
+		value("signal", [1, "seq"]),
+	],
+	nodes: `y = Gather(words, ids); isUsual = Equal(rate, usual); z = Add(attention_mask, seq_length);
+		w = Add(counts, counts); v = Relu(signal)`,
+	outputs: ["y", "isUsual", "z", "w", "v"].map((name) => value(name, null)),
+	initializers: [
+		tensor({ name: "words", dims: [50, 4] }),
+		tensor({ name: "usual", dtype: int64, raw: int64s(16_000) }),
+	],
+});
 const [one, seq] = [[1], [1, 12]];
 const shapes = { ids: seq, attention_mask: seq, rate: [], seq_length: one, counts: [2, 2], signal: seq };
 const fillsOf = (inputs: Parameters<typeof timedInputsOf>[1]) =>

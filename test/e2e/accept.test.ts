@@ -1,4 +1,3 @@
-// A slowdown that a change accepts once: from the failing run to the entry in trtgate.yml, and to the change after it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,46 +5,35 @@ import type { Result } from "../../generated/result.ts";
 import {
 	type CliRun,
 	expectExit,
-	readResult,
+	expectRefusal,
+	type Gated,
+	gateFolders,
 	runCli,
 	temporaryFolder,
-	writeProject,
 } from "../support/project.ts";
-import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { writeArms } from "../support/replay/gate.ts";
+import { installReplay } from "../support/replay/install.ts";
 
 const comment = "# What the classifier may cost.\n";
 
 interface Place {
 	folder: string;
-	run(): Promise<{ run: CliRun; result: Result }>;
+	run(): Promise<Gated>;
 	accept(...argv: string[]): Promise<CliRun>;
 	config(): string;
-	/** Makes the other recorded classifier the base. */
 	merge(): void;
 }
 
 /** A head that is 4.1 % slower than its base, where 3 % fails. */
 function openPlace(): Place {
-	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles("slower-head", arm);
-		const text = `${comment}${files["trtgate.yml"]}gates: { latency: { fail: 3% } } # agreed\n`.replace(
-			"    golden: golden/golden.json\n",
-			"",
-		);
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": text });
-	}
+	const folder = writeArms(temporaryFolder(), "slower-head", (config) =>
+		`${comment}${config}gates: { latency: { fail: 3% } } # agreed\n`.replace(/^ {4}golden: .*\n/m, ""),
+	);
 	const env = { PATH: installReplay(folder, { comparison: "slower-head" }) };
 	const path = join(folder, "head/trtgate.yml");
 	return {
 		folder,
-		async run() {
-			const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-				cwd: folder,
-				env,
-			});
-			return { run, result: readResult(join(folder, "out")) };
-		},
+		run: () => gateFolders(folder, { env }),
 		accept: (...argv) =>
 			runCli(["accept", "out", "--config", "head/trtgate.yml", ...argv], { cwd: folder, env }),
 		config: () => readFileSync(path, "utf8"),
@@ -64,10 +52,7 @@ it("a slowdown that was accepted warns once with who and why, excuses no other e
 	const first = await place.run();
 	expectExit(first.run, 1);
 	expect(latencyOf(first.result)).toMatchObject([{ status: "fail" }]);
-	expect(await place.accept()).toMatchObject({
-		exit: 2,
-		stderr: expect.stringContaining("accept needs a reason"),
-	});
+	expectRefusal(await place.accept(), "accept needs a reason");
 	const before = place.config();
 	const accepted = await place.accept("--reason", "twice the accuracy", "--by", "Ada");
 	expectExit(accepted, 0);
@@ -87,11 +72,8 @@ it("a slowdown that was accepted warns once with who and why, excuses no other e
 			message: expect.stringMatching(/Accepted once, up to \+\d+\.\d %.* by Ada: twice the accuracy/),
 		},
 	]);
-	for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
-		const text =
-			name === "terminal" ? second.run.stdout : readFileSync(join(place.folder, "out", name), "utf8");
-		expect(text.replace(/\s+/g, " "), name).toMatch(/by Ada: twice the accuracy/);
-	}
+	for (const name of ["terminal", "report.md", "report.html", "junit.xml"])
+		expect(second.report(name).replace(/\s+/g, " "), name).toMatch(/by Ada: twice the accuracy/);
 
 	const path = join(place.folder, "head/trtgate.yml");
 	writeFileSync(path, entry.replace("{ precision: fp16 }", "{ precision: fp16, optimization-level: 1 }"));
@@ -120,8 +102,5 @@ it("a slowdown that was accepted warns once with who and why, excuses no other e
 	expectExit(pruned, 0);
 	expect(place.config()).toBe(entry.slice(0, entry.indexOf("accept:")));
 	expect((await place.run()).run.exit).toBe(0);
-	expect(await place.accept("--reason", "why not")).toMatchObject({
-		exit: 2,
-		stderr: expect.stringContaining("has no failed figure that can be accepted"),
-	});
+	expectRefusal(await place.accept("--reason", "why not"), "has no failed figure that can be accepted");
 });

@@ -1,10 +1,8 @@
-// The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { expectExit, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
-/** The action of this repository on a workspace. */
 function runAction(
 	workspace: string,
 	inputs: Record<string, string>,
@@ -38,7 +36,7 @@ it("the action says pass in its outputs and summary, and ends with 0", async () 
 it("the action annotates a fault of the config at its line", async () => {
 	const workspace = quickProject(temporaryFolder(), { "trtgate.yml": "version: 1\nmodles: {}\n" });
 	const run = await runAction(workspace, {});
-	expect(run.exitCode).toBe(2);
+	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(run.annotations).toContainEqual(
 		expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }),

@@ -1,17 +1,21 @@
-// Bad input through the built bundle: one clear error with the fix, the right exit code, nothing half-written.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+	canMount,
 	expectExit,
+	expectRefusal,
 	fixtures,
+	gateFolders,
 	quickConfig,
 	quickProject,
 	runCli,
 	temporaryFolder,
+	twoProjects,
 	untimed,
+	untimedFiles,
 	writeProject,
 } from "../support/project.ts";
 import { until } from "../support/until.ts";
@@ -32,7 +36,6 @@ function sha256(bytes: Uint8Array): string {
 	return execFileSync("sha256sum", { input: bytes, encoding: "utf8" }).split(" ")[0] ?? "";
 }
 
-/** The fixture's golden with every expected output replaced. */
 function goldenWith(values: number[]): Record<string, string | Uint8Array> {
 	const bytes = npy(values, [3, 4]);
 	const changed = structuredClone(golden);
@@ -149,12 +152,9 @@ const rows: Row[] = [
 	{
 		what: "a link out of the workspace",
 		prepare: (folder) => {
-			writeFileSync(join(folder, "..", `${folder.split("/").at(-1)}.onnx`), model);
-			execFileSync("ln", [
-				"-sf",
-				join(folder, "..", `${folder.split("/").at(-1)}.onnx`),
-				join(folder, "model.onnx"),
-			]);
+			const outside = join(folder, "../outside.onnx");
+			writeFileSync(outside, model);
+			execFileSync("ln", ["-sf", outside, join(folder, "model.onnx")]);
 		},
 		code: "path-outside-workspace",
 		says: /model\.onnx.*link/s,
@@ -249,7 +249,6 @@ const hostile = [
 
 describe("hostile names", () => {
 	it("hostile names pass through every stage and end up inert", async () => {
-		const folder = temporaryFolder();
 		// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
 		const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");
 		const models = hostile.map(
@@ -257,13 +256,10 @@ describe("hostile names", () => {
 				`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, ${goldenOf(name)}workloads: [{ name: ${JSON.stringify(name)} }] }`,
 		);
 		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
-		quickProject(join(folder, "base"), { "trtgate.yml": config });
-		quickProject(join(folder, "head"), { "trtgate.yml": config });
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
+		const files = { "trtgate.yml": config };
+		const { run, report } = await gateFolders(twoProjects(files, files));
 		expectExit(run, 0);
-		const [html, markdown] = ["report.html", "report.md"].map((name) =>
-			readFileSync(join(folder, "out", name), "utf8"),
-		);
+		const [html, markdown] = [report("report.html"), report("report.md")];
 		expect(html).not.toContain("<script>alert(1)");
 		expect(markdown).not.toMatch(/<script>alert/);
 		expect(markdown).not.toMatch(/(^|[^\w&;`])@everyone/);
@@ -274,44 +270,19 @@ describe("hostile names", () => {
 		const folder = quickProject(temporaryFolder(), {
 			"trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":'),
 		});
-		const run = await runCli(["run"], { cwd: folder });
-		expect(run.exit).toBe(2);
-		expect(run.stderr).toMatch(/trtgate\.yml:5:\d+/);
+		expectRefusal(await runCli(["run"], { cwd: folder }), /trtgate\.yml:5:\d+/);
 	});
 });
 
-const canMount = (() => {
-	try {
-		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
-			stdio: "ignore",
-		});
-		return true;
-	} catch {
-		return false;
-	}
-})();
-
-it.skipIf(!canMount)(
+it.skipIf(!canMount())(
 	"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
-	async () => {
+	() => {
 		const folder = quickProject(temporaryFolder());
 		mkdirSync(join(folder, "small"));
 		const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
-		let exit = 0;
-		let said = "";
-		try {
-			said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
-				cwd: folder,
-				encoding: "utf8",
-				stdio: ["ignore", "pipe", "pipe"],
-			});
-		} catch (error) {
-			const failed = error as { status: number; stderr: string; stdout: string };
-			exit = failed.status;
-			said = failed.stdout + failed.stderr;
-		}
-		expect(said).toContain("[disk-full]");
-		expect(exit).toBe(3);
+		const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, encoding: "utf8" });
+		expect(run.stdout + run.stderr).toContain("[disk-full]");
+		expect(run.status).toBe(3);
 	},
 );
 
@@ -323,17 +294,13 @@ it("a second run in an output folder that is in use is refused, and names the ow
 	await until(() => existsSync(join(folder, "out", ".trtgate.lock")));
 	const second = await runCli(["run", "--out", "out"], { cwd: folder });
 	await writeFile(join(folder, "gate"), "\n");
-	expect(second.exit).toBe(2);
-	expect(second.stderr).toContain("[output-busy]");
+	expectRefusal(second, "[output-busy]");
 	expect((await first).exit).toBe(0);
 });
 
 it("a project whose files are links inside the workspace works", async () => {
-	const folder = writeProject(temporaryFolder(), {
-		"trtgate.yml": untimed(),
-		"real/model.onnx": "fixture:model.onnx",
-		golden: "fixture:golden",
-	});
+	const { "model.onnx": model, ...files } = untimedFiles;
+	const folder = writeProject(temporaryFolder(), { ...files, "real/model.onnx": model });
 	symlinkSync("real/model.onnx", join(folder, "model.onnx"));
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expectExit(run, 0);

@@ -1,9 +1,8 @@
-// The search for the first tensor that deviates, through the built bundle: on ONNX Runtime whole, on TensorRT as far as a recording goes.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { gateFolders, temporaryFolder } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
 
 it("a failing golden names the node whose weights changed", async () => {
 	const cwd = temporaryFolder();
@@ -16,10 +15,9 @@ it("a failing golden names the node whose weights changed", async () => {
 		);
 		writeFileSync(path, `${text}\nexplain: { bisect: on }\n`);
 	}
-	const run = () =>
-		runCli(["run", "--base", "base", "--head", "head", "--out", "out", "--only", "segmenter"], { cwd });
-	const { stdout } = await run();
-	const [found, ...others] = readResult(join(cwd, "out")).bisections ?? [];
+	const gate = () => gateFolders(cwd, { argv: ["--only", "segmenter"] });
+	const { report, result } = await gate();
+	const [found, ...others] = result.bisections ?? [];
 	expect(others).toEqual([]);
 	expect(found).toMatchObject({
 		state: "found",
@@ -32,35 +30,22 @@ it("a failing golden names the node whose weights changed", async () => {
 	expect(found?.message).toContain(
 		"The base's model has the same node: its weights or constants changed, or the engine computes it differently.",
 	);
-	for (const text of [
-		stdout,
-		readFileSync(join(cwd, "out/report.md"), "utf8"),
-		readFileSync(join(cwd, "out/report.html"), "utf8"),
-	]) {
-		expect(text).toContain("Where outputs diverge: 1 node found for 1 engine");
-		expect(text).toContain("/smooth/Conv");
+	for (const name of ["terminal", "report.md", "report.html"]) {
+		expect(report(name)).toContain("Where outputs diverge: 1 node found for 1 engine");
+		expect(report(name)).toContain("/smooth/Conv");
 	}
-	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("That breaks fusions");
+	expect(report("report.md")).toContain("That breaks fusions");
 	writeFileSync(
 		join(cwd, "head/trtgate.yml"),
 		readFileSync(join(cwd, "head/trtgate.yml"), "utf8").replace("bisect: on", "bisect: nightly"),
 	);
-	await run();
-	expect(readResult(join(cwd, "out")).bisections).toBeUndefined();
+	expect((await gate()).result.bisections).toBeUndefined();
 });
 
 it("on TensorRT the output is compared with ONNX Runtime, and a run that fails ends the search with the nodes that are left", async () => {
-	const cwd = temporaryFolder();
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles("wrong-head", arm);
-		writeProject(join(cwd, arm), {
-			...files,
-			"trtgate.yml": `${files["trtgate.yml"]}\nexplain: { bisect: on }\n`,
-		});
-	}
-	const env = { PATH: installReplay(cwd, { comparison: "wrong-head" }) };
-	await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd, env });
-	const [found] = readResult(join(cwd, "out")).bisections ?? [];
+	const config = [["cache:", "explain: { bisect: on }\ncache:"]] as const;
+	const { result } = await gateReplay({ comparison: "wrong-head" }, { config });
+	const [found] = result.bisections ?? [];
 	expect(found).toMatchObject({ state: "unfinished", rounds: 1 });
 	// The recording has no engine with these outputs.
 	expect(found?.message).toMatch(

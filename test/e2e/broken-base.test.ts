@@ -1,4 +1,3 @@
-// A base that has the model and cannot give it: an error of the run in every report, never new and never green.
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -8,7 +7,9 @@ import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { openPlay } from "../support/github-play.ts";
 import {
 	expectExit,
+	type ProjectFiles,
 	quickConfig,
+	quickFiles,
 	readResult,
 	runCli,
 	temporaryFolder,
@@ -26,10 +27,7 @@ const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"a".re
 const prepared = (command: string, name = "net", config = strict): string =>
 	config.replace("  net:\n    onnx: model.onnx", `  ${name}:\n    onnx: made.onnx\n    prepare: ${command}`);
 
-type Files = Readonly<Record<string, string | Uint8Array>>;
-
-/** A repository whose first commit is the base; the head lies in the working tree. */
-function repositoryOf(base: (folder: string) => void, head: Files = {}): string {
+function repositoryOf(base: (folder: string) => void, head: ProjectFiles = {}): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q", "-b", "main");
 	base(folder);
@@ -47,11 +45,10 @@ function gate(cwd: string, { faults = [], path }: { faults?: readonly ReplayFaul
 	return runCli(["run", "--base", "main", "--out", "out"], { cwd, env });
 }
 
-const files = (of: Files) => (folder: string) => void writeProject(folder, { ...project, ...of });
+const files = (of: ProjectFiles) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
 const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
-/** A model of one name each, which is broken in the base alone. */
 const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: string; says: RegExp }>> = {
 	fails: {
 		prepare: "test -f exporter && cp intact.onnx fails.onnx",
@@ -68,7 +65,6 @@ const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: s
 	submodule: { ...inSubmodule, code: "model-missing", says: /zoo is a submodule, which is not checked out/ },
 };
 
-/** The base fails in every way; its own prepare commands are those of the config above. */
 const severalModels = strict.replace(/^ {2}net:\n {4}onnx: .*\n((?: {4}.*\n)+)/m, (_, rest: string) =>
 	Object.entries(models)
 		.map(([name, { onnx = `${name}.onnx`, prepare }]) => {
@@ -117,7 +113,6 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
 	for (const name of reports)
 		for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
-	// The comment is brief.
 	expect(text("report.html")).toContain("compare with another commit");
 	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
 	expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
@@ -231,12 +226,9 @@ it.each<[string, string, RegExp]>([
 	);
 });
 
-const replay = { comparison: "same-model" } as const;
-
 async function openPull(config = quickConfig) {
 	const play = await openPlay();
-	const quick = { "trtgate.yml": config, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-	const base = play.commit(quick, { ref: "refs/heads/main" });
+	const base = play.commit({ ...quickFiles, "trtgate.yml": config }, { ref: "refs/heads/main" });
 	const head = play.commit({ exporter: "here" }, { onto: base });
 	return { play, base, head };
 }
@@ -247,10 +239,8 @@ it.each(["pull request", "night"])(
 		const { play, base, head } = await openPull();
 		const env = { PATH: join(play.root, "empty") };
 		const { run, result } = await (kind === "pull request"
-			? play.pull({ base, head }, { replay, env })
-			: play.run({
-					...{ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", replay, env },
-				}));
+			? play.pull({ base, head }, { env })
+			: play.run({ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", env }));
 		expectExit(run, 3);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
 		expect(result().errors).toMatchObject([
@@ -265,7 +255,7 @@ it("a workflow's base whose prepare command fails is reported in the comment, th
 	const { play, ...pushed } = await openPull(
 		untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
 	);
-	const { run, result } = await play.pull(pushed, { replay });
+	const { run, result } = await play.pull(pushed);
 	expectExit(run, 2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(result().errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);

@@ -1,16 +1,23 @@
-// `golden calibrate`: what recorded engines of TensorRT deviate from their goldens, and which limits follow.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, Tolerance } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
-import { quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	expectExit,
+	quickConfig,
+	quickProject,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+
+const write = ["golden", "calibrate", "--write", "--author", "Ann"];
 
 const readGolden = (cwd: string): GoldenManifest =>
 	parseManifest(readFileSync(join(cwd, "golden", "golden.json"), "utf8"), "golden.json");
 
-/** A project on recorded TensorRT, and the command in it. */
 function recorded(
 	comparison: Replay["comparison"],
 	edit: (golden: GoldenManifest) => GoldenManifest = (golden) => golden,
@@ -23,7 +30,6 @@ function recorded(
 	return { cwd, run: (...argv: string[]) => runCli(argv, { cwd, env }) };
 }
 
-/** The encoder's golden with one limit for its output. */
 const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
 	...golden,
 	outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance }] } } as GoldenManifest["outputs"],
@@ -32,8 +38,9 @@ const limitOf = ({ outputs }: GoldenManifest) => outputs["hidden"]?.comparators?
 
 it("golden calibrate prints the engine's own error beside its limit, and keeps a limit that fits", async () => {
 	const { cwd, run } = recorded("same-model");
-	const { exit, stdout } = await run("golden", "calibrate");
-	expect(exit, stdout).toBe(0);
+	const calibrated = await run("golden", "calibrate");
+	expectExit(calibrated, 0);
+	const { stdout } = calibrated;
 	expect(stdout).toMatch(/^net\/fp16 at fp16, TensorRT 10\.6\.0 on NVIDIA H200, golden encoder@1$/m);
 	expect(stdout).toContain(
 		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit (1.2e-3 in case-1)",
@@ -43,29 +50,16 @@ it("golden calibrate prints the engine's own error beside its limit, and keeps a
 
 it("golden calibrate raises a limit that is too tight, and keeps the evidence", async () => {
 	const { cwd, run } = recorded("same-model", limited(2e-3));
-	const { exit, stdout } = await run(
-		"golden",
-		"calibrate",
-		"--write",
-		"--author",
-		"Ann",
-		"--reason",
-		"New GPU.",
-	);
-	expect(exit, stdout).toBe(0);
-	expect(stdout).toContain("2e-3 → 5e-3, too tight: its own error takes 61 % of the limit");
+	const raised = await run(...write, "--reason", "New GPU.");
+	expectExit(raised, 0);
+	expect(raised.stdout).toContain("2e-3 → 5e-3, too tight: its own error takes 61 % of the limit");
 	const golden = readGolden(cwd);
 	expect(golden).toMatchObject({ goldenId: "encoder@2", author: "Ann", reason: "New GPU." });
 	expect(limitOf(golden)).toMatchObject({ fp32: 2e-3, fp16: 5e-3, int8: 2e-3 });
 	expect(golden.calibration).toMatchObject([
 		{
-			...{
-				engine: "net/fp16",
-				precision: "fp16",
-				backend: "tensorrt",
-				version: "10.6.0",
-				device: "NVIDIA H200",
-			},
+			...{ engine: "net/fp16", precision: "fp16", backend: "tensorrt" },
+			...{ version: "10.6.0", device: "NVIDIA H200" },
 			limits: [
 				{ output: "hidden", comparator: 0, kind: "relative-l2", case: "case-1", before: 2e-3, limit: 5e-3 },
 			],
@@ -73,33 +67,30 @@ it("golden calibrate raises a limit that is too tight, and keeps the evidence", 
 	]);
 	expect(golden.calibration?.[0]?.limits[0]?.error).toBeCloseTo(1.23e-3, 5);
 
-	const again = await run("golden", "calibrate", "--write", "--author", "Ann");
-	expect(again.stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3");
+	expect((await run(...write)).stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3");
 	const confirmed = readGolden(cwd);
 	expect(confirmed.calibration).toMatchObject([{ limits: [{ limit: 5e-3 }] }]);
-	expect((await run("golden", "calibrate", "--write", "--author", "Ann")).stdout).toContain(
-		"Nothing was written: ",
-	);
+	expect((await run(...write)).stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd)).toEqual(confirmed);
 });
 
 it("golden calibrate lowers a limit that is far above the error, by the requested multiple", async () => {
 	const { cwd, run } = recorded("same-model", limited({ fp16: 0.1 }));
-	const { stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--multiple", "3");
+	const { stdout } = await run(...write, "--multiple", "3");
 	expect(stdout).toContain("0.1 → 3.7e-3, too loose: the limit is 82× its own error");
 	expect(limitOf(readGolden(cwd))).toEqual({ fp16: 3.7e-3 });
 });
 
 it("golden calibrate refuses the error of a wrong engine, and takes a limit that the user gives", async () => {
 	const { cwd, run } = recorded("wrong-head");
-	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
+	const refused = await run(...write);
 	expect(refused.exit).toBe(1);
 	expect(refused.stdout).toMatch(
 		/logits_out, relative L2 at fp32: REFUSED, an error of 3\.3e-2 at fp32 says that the engine is wrong/,
 	);
 	expect(refused.stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
-	const given = await run("golden", "calibrate", "--write", "--author", "Ann", "--limit", "logits_out=5e-2");
+	const given = await run(...write, "--limit", "logits_out=5e-2");
 	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 3.3e-2");
 	expect(readGolden(cwd).outputs["logits_out"]?.comparators?.[0]?.tolerance).toMatchObject({ fp32: 5e-2 });
 });
@@ -108,9 +99,9 @@ it("golden calibrate is labelled on a CPU, which shows nothing of fp16 and never
 	const cwd = temporaryFolder();
 	const engines = "    engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } }\n";
 	quickProject(cwd, { "trtgate.yml": quickConfig.replace("    golden:", `${engines}    golden:`) });
-	const { exit, stdout, stderr } = await runCli(["golden", "calibrate", "--json"], { cwd });
-	expect(exit, stdout + stderr).toBe(0);
-	const { backend, engines: found } = JSON.parse(stdout);
+	const run = await runCli(["golden", "calibrate", "--json"], { cwd });
+	expectExit(run, 0);
+	const { backend, engines: found } = JSON.parse(run.stdout);
 	expect(backend).toMatchObject({ kind: "onnxruntime", caveat: "CPU, not TensorRT" });
 	expect(found).toMatchObject([
 		{
@@ -127,9 +118,8 @@ it("golden calibrate is labelled on a CPU, which shows nothing of fp16 and never
 });
 
 it("golden calibrate says what it cannot calibrate, and what it does not understand", async () => {
-	const cwd = temporaryFolder();
-	quickProject(cwd, { "golden/x0.npy": "no tensor" });
-	const broken = await runCli(["golden", "calibrate", "--write", "--author", "Ann"], { cwd });
+	const cwd = quickProject(temporaryFolder(), { "golden/x0.npy": "no tensor" });
+	const broken = await runCli(write, { cwd });
 	expect(broken).toMatchObject({
 		exit: 1,
 		stdout: expect.stringMatching(/not calibrated: whole set: .*x0\.npy/),

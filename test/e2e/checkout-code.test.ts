@@ -1,15 +1,14 @@
-// A run executes only those programs of a checkout that docs/security.md lists, through the built bundle.
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { outNames } from "../../src/app/out-folder.ts";
 import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, openPlay } from "../support/github-play.ts";
 import { type Planted, plantedPrograms } from "../support/planted-programs.ts";
 import {
 	expectExit,
+	expectRefusal,
 	quickProject,
 	readResult,
 	runCli,
@@ -18,7 +17,6 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-/** A golden whose output a command judges. */
 function judgedBy(golden: string, comparator: string): string {
 	const manifest = JSON.parse(golden);
 	for (const output of Object.values<{ comparators: object[] }>(manifest.outputs))
@@ -28,7 +26,6 @@ function judgedBy(golden: string, comparator: string): string {
 
 const answer = 'echo "{\\"value\\": 0, \\"pass\\": true}"';
 
-/** A checkout on the CPU backend with all that is planted, and a prepare command and a comparator that its config names. */
 function checkout(planted: Planted, config: string): string {
 	const workspace = temporaryFolder();
 	planted.into(workspace);
@@ -69,46 +66,33 @@ it("the command line runs only those programs of a checkout that its config name
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
 	const env = { ...home, XDG_CACHE_HOME: temporaryFolder(), npm_config_registry: "http://127.0.0.1:1" };
 	const native = await runCli(["run", "--out", "out", "--onnxruntime", "native"], { cwd, env });
-	expect([native.exit, native.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
+	expectRefusal(native, "[runtime-fetch]", 3);
 	const recorded = await runCli(
 		["golden", "record", "model.onnx", "--out", "new", "--onnxruntime", "native"],
 		{ cwd, env },
 	);
-	expect([recorded.exit, recorded.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
+	expectRefusal(recorded, "[runtime-fetch]", 3);
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
 });
 
 it("a native ONNX Runtime is used from the folder that is named, which the log and the result name too", async () => {
 	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
 	const [cwd, installed] = [checkout(planted, automatic), temporaryFolder()];
-	writeProject(installed, {
-		"node_modules/onnxruntime-node/package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}',
+	writeProject(join(installed, "node_modules/onnxruntime-node"), {
+		"package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}',
+		[`bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`]: "",
+		"index.js": "throw new Error('the named one');\n",
 	});
-	const addon = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`;
-	writeProject(installed, {
-		[addon]: "",
-		"node_modules/onnxruntime-node/index.js": "throw new Error('the named one');\n",
-	});
-	const run = await runCli(
-		["run", "--out", "out", "--onnxruntime", "native", "--onnxruntime-folder", installed],
-		{
-			cwd,
-			env: { HOME: temporaryFolder() },
-		},
-	);
+	const env = { HOME: temporaryFolder() };
+	const native = ["run", "--out", "out", "--onnxruntime", "native", "--onnxruntime-folder", installed];
+	const run = await runCli(native, { cwd, env });
 	expect(run.stdout.replace(/\s+/g, " ")).toContain(
 		`native ONNX Runtime 9.9.9 at ${installed}/node_modules/onnxruntime-node.`,
 	);
 	const inputs = { onnxruntime: "native", "onnxruntime-folder": "." };
-	const inside = await runActionFolder(".", {
-		cwd,
-		env: { RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() },
-		inputs,
-	});
-	expect([inside.exitCode, inside.stdout]).toEqual([
-		2,
-		expect.stringContaining("is in the workspace, where a pull request can change it"),
-	]);
+	const inside = await runActionFolder(".", { cwd, env: { RUNNER_TEMP: temporaryFolder(), ...env }, inputs });
+	expectExit(inside, 2);
+	expect(inside.stdout).toContain("is in the workspace, where a pull request can change it");
 	expect(planted.ran()).not.toContain("onnxruntime-node");
 });
 
@@ -136,17 +120,8 @@ it("on TensorRT, the action runs only those programs of a checkout that its conf
 	const base = play.commit({}, { ref: "refs/heads/main" });
 	planted.into(work);
 	const head = play.commit({}, { ref: "refs/heads/change" });
-	const merge = play.merge({ number: 7, base, head });
-	const { run, out } = await play.run({
-		...{
-			event: "pull_request",
-			payload: pullRequest({ head, base, merge }),
-			sha: merge,
-			ref: "refs/pull/7/merge",
-		},
-		replay: { comparison: "same-model" },
-		env: planted.searchPaths(workspace, `${replayed}:${process.env["PATH"] ?? ""}`),
-	});
+	const env = planted.searchPaths(workspace, `${replayed}:${process.env["PATH"] ?? ""}`);
+	const { run, out } = await play.pull({ base, head }, { env });
 	expect(planted.ran(), run.stdout + run.stderr).toEqual(["base-trtexec", "comparator", "prepare"]);
 	expect(readdirSync(out).filter((name) => !name.startsWith(".") && !outNames.includes(name))).toEqual([]);
 	const asked = readFileSync(join(replayed, "state/asked.jsonl"), "utf8");

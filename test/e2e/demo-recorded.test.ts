@@ -1,4 +1,3 @@
-// `trtgate demo --recorded` through the bundle: runs of TensorRT on an H200, replayed through the whole line.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +7,9 @@ import { expectSchema } from "../support/expect-schema.ts";
 import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { shownFindings, shownLines } from "../support/shown-lines.ts";
 
-/** One run, which every test reads. */
 async function replayDemo() {
 	const folder = temporaryFolder(afterAll);
-	const run = await runCli(["demo", "--recorded", "--out", "out"], {
-		cwd: folder,
-	});
+	const run = await runCli(["demo", "--recorded", "--out", "out"], { cwd: folder });
 	return { run, out: join(folder, "out"), result: readResult(join(folder, "out")) };
 }
 
@@ -128,10 +124,8 @@ it("the recorded demo shows the GPU beside the runs, keeps every sample and the 
 });
 
 it("the recorded demo takes no more than 300 kB of the repository", () => {
-	const files = readdirSync("examples/recorded", { recursive: true, withFileTypes: true }).filter((entry) =>
-		entry.isFile(),
-	);
-	expect(
-		files.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0),
-	).toBeLessThanOrEqual(300_000);
+	const sizes = readdirSync("examples/recorded", { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => statSync(join(entry.parentPath, entry.name)).size);
+	expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(300_000);
 });

@@ -1,10 +1,9 @@
-// `trtgate diagnose` through the built bundle, on recorded runs, plain logs and what is neither.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { expectRefusal, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 function diagnose(...argv: string[]) {
 	return runCli(["diagnose", ...argv], { cwd: temporaryFolder() });
@@ -12,15 +11,13 @@ function diagnose(...argv: string[]) {
 
 const recording = (name: string): string => resolve("test/fixtures/trtexec", name);
 
-/** The log as a user would have saved it. */
 function plainLog(name: string): string {
 	const lines = gunzipSync(readFileSync(join(recording(name), "transcript.jsonl.gz")))
 		.toString("utf8")
 		.trimEnd()
 		.split("\n");
-	const path = join(temporaryFolder(), "trtexec.log");
-	writeFileSync(path, `${lines.map((line) => JSON.parse(line)[2]).join("\n")}\n`);
-	return path;
+	const text = `${lines.map((line) => JSON.parse(line)[2]).join("\n")}\n`;
+	return join(writeProject(temporaryFolder(), { "trtexec.log": text }), "trtexec.log");
 }
 
 it.each([
@@ -59,9 +56,7 @@ it.each([
 	[[resolve("README.md"), "--signal", "9"], /--signal is "9"; expected a name such as SIGKILL/],
 	[[], /Expected LOG\|DIR/],
 ])("diagnose refuses %j with exit code 2", async (argv, says) => {
-	const run = await diagnose(...argv);
-	expect(run.exit).toBe(2);
-	expect(run.stderr).toMatch(says);
+	expectRefusal(await diagnose(...argv), says);
 });
 
 it.each<[string, Record<string, string | number>, string, RegExp]>([

@@ -1,23 +1,18 @@
-// `trtgate diff` and `trtgate explain` through the built bundle, on folders that trtexec wrote.
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { timesKeys } from "../../src/formats/trtexec/export-times.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { expectRefusal, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { profiledArm } from "../support/recorded-engines.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 
-/** Folders `base` and `head` with layers and profiles of a recorded comparison. */
+const block = "block1 + block1.relu";
+const weights = "weights changed: 4,608 → 18,432 values";
+
 function engineFolders(comparison: string): string {
 	const folder = temporaryFolder();
-	const { steps } = JSON.parse(
-		gunzipSync(readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`)).toString("utf8"),
-	);
-	for (const { kind, arm, text } of steps) {
-		if (kind !== "profile") continue;
-		mkdirSync(join(folder, arm));
-		for (const name of ["layers.json", "profile.json"]) writeFileSync(join(folder, arm, name), text[name]);
-	}
+	for (const arm of ["base", "head"] as const) writeProject(join(folder, arm), profiledArm(comparison, arm));
 	return folder;
 }
 
@@ -27,9 +22,7 @@ it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", asy
 		runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
 	const text = await diff("--engine-ms", "0.0279,0.02903");
 	expect(text).toMatchObject({ exit: 0, stderr: "" });
-	expect(text.stdout).toContain(
-		"+0.89 ± 0.34 µs: block1 + block1.relu – weights changed: 4,608 → 18,432 values",
-	);
+	expect(text.stdout).toContain(`+0.89 ± 0.34 µs: ${block} – ${weights}`);
 	expect(text.stdout).toContain("of +1.13 µs of the timed runs");
 	const markdown = (await diff("--format", "markdown")).stdout;
 	expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
@@ -37,7 +30,7 @@ it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", asy
 	const { comparisons } = JSON.parse((await diff("--format", "json")).stdout);
 	expect(comparisons[0].diff).toMatchObject({ isSameStructure: false, unchanged: { groups: 7, of: 10 } });
 	const html = (await diff("--format", "html")).stdout;
-	expect(html).toContain("<code>block1 + block1.relu</code>");
+	expect(html).toContain(`<code>${block}</code>`);
 	expect(html).toContain("graph of the head");
 	expect(html).not.toMatch(/(?:src|href)="?http/);
 });
@@ -52,7 +45,7 @@ it("trtgate diff accepts layers only, a single file, and a model beside them", a
 	const headline = async (base: string, head: string) =>
 		(await runCli(["diff", base, head], { cwd })).stdout.split("\n")[1];
 	const timed = await headline("base/layers.json", "head/layers.json");
-	expect(timed).toContain("block1 + block1.relu");
+	expect(timed).toContain(block);
 	for (const arm of ["base", "head"]) {
 		writeFileSync(
 			join(cwd, arm, "model.onnx"),
@@ -65,9 +58,9 @@ it("trtgate diff accepts layers only, a single file, and a model beside them", a
 	expect(stdout).toMatch(/block1 \+ block1\.relu .*\n +weights changed: 4,608 → 18,432 values/);
 	expect(stdout).not.toContain("±");
 	for (const [format, shown] of [
-		["markdown", "| `block1 + block1.relu` | weights changed"],
+		["markdown", `| \`${block}\` | weights changed`],
 		["json", '"account": null'],
-		["html", "<code>block1 + block1.relu</code>"],
+		["html", `<code>${block}</code>`],
 		["html", "node groups that changed: base → head"],
 	] as const) {
 		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(
@@ -77,7 +70,7 @@ it("trtgate diff accepts layers only, a single file, and a model beside them", a
 	for (const arm of ["base", "head"]) renameSync(join(cwd, arm, "model.onnx"), join(cwd, `${arm}.onnx`));
 	const page = async (...options: string[]) =>
 		(await runCli(["diff", "base", "head", "--format", "html", ...options], { cwd })).stdout;
-	expect(await page("--onnx", "base.onnx,head.onnx")).toContain("<code>block1 + block1.relu</code>");
+	expect(await page("--onnx", "base.onnx,head.onnx")).toContain(`<code>${block}</code>`);
 	expect(await page()).toContain("graph of the head");
 });
 
@@ -172,8 +165,7 @@ it.each<[string, readonly string[], Files, RegExp]>([
 		else writeFileSync(join(cwd, "cut", name), text);
 	}
 	const run = await runCli(argv, { cwd });
-	expect(run.exit).toBe(2);
-	expect(run.stderr).toMatch(message);
+	expectRefusal(run, message);
 	expect(run.stderr.match(/\[[a-z]+-[a-z]+\]/g)?.length ?? 1).toBe(1);
 });
 
@@ -198,6 +190,6 @@ it("trtgate diff reads a result's engines and draws their groups of ONNX nodes",
 	const [{ title, diff }] = JSON.parse(stdout).comparisons;
 	expect(title).toBe("out: base → head");
 	expect(diff.graph).toMatchObject({
-		groups: expect.arrayContaining([expect.objectContaining({ label: "block1 + block1.relu" })]),
+		groups: expect.arrayContaining([expect.objectContaining({ label: block })]),
 	});
 });

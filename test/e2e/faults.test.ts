@@ -1,4 +1,3 @@
-// Children that misbehave, and people who press Ctrl-C, through the built bundle.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +6,6 @@ import {
 	expectExit,
 	gateFolders,
 	quickConfig,
-	quickProject,
 	twoProjects,
 	untimed,
 } from "../support/project.ts";
@@ -17,8 +15,8 @@ import { until } from "../support/until.ts";
 const impatient = quickConfig.replace("threads: 1", "threads: 1, timeout: 1s");
 const withoutGolden = impatient.replace(/ {4}golden:.*\n/, "");
 
-const arms = (files: Record<string, string>): string =>
-	twoProjects(files, { "model.onnx": "fixture:reexported.onnx", ...files });
+const arms = (files: Record<string, string>, head = "reexported"): string =>
+	twoProjects(files, { "model.onnx": `fixture:${head}.onnx`, ...files });
 
 interface Fault {
 	what: string;
@@ -28,14 +26,14 @@ interface Fault {
 	says: RegExp;
 }
 
+const hang = {
+	misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
+	code: "tool-timeout",
+	says: /1 s/,
+};
+
 const faults: Fault[] = [
-	{
-		what: "hangs while it counts",
-		kind: "count",
-		misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
-		code: "tool-timeout",
-		says: /1 s/,
-	},
+	{ what: "hangs while it counts", kind: "count", ...hang },
 	{
 		what: "crashes while it counts",
 		kind: "count",
@@ -43,13 +41,7 @@ const faults: Fault[] = [
 		code: "tool-crashed",
 		says: /last words/,
 	},
-	{
-		what: "hangs on a golden case",
-		kind: "infer",
-		misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
-		code: "tool-timeout",
-		says: /1 s/,
-	},
+	{ what: "hangs on a golden case", kind: "infer", ...hang },
 	{
 		what: "crashes on a golden case",
 		kind: "infer",
@@ -95,9 +87,7 @@ it.each(faults)(
 );
 
 it("a model that ONNX Runtime cannot run is refused by the build gate with the operator's name: exit 1", async () => {
-	const folder = arms({});
-	quickProject(join(folder, "head"), { "model.onnx": "fixture:unsupported-op.onnx" });
-	const { run, result } = await gateFolders(folder);
+	const { run, result } = await gateFolders(arms({}, "unsupported-op"));
 	expectExit(run, 1);
 	expect(result.workloads).toEqual([]);
 	expect(run.stdout).toMatch(/Frobnicate/);

@@ -1,8 +1,8 @@
-// A cancelled job, as the runner ends it: SIGINT, then SIGTERM, then SIGKILL. Nothing of ours stays, and what was measured is kept.
+// GitHub's runner ends a cancelled job by SIGINT, then SIGTERM, then SIGKILL.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { pullRequest } from "../support/event-payloads.ts";
+import { pullJob } from "../support/event-payloads.ts";
 import {
 	artifactFiles,
 	expectTidy,
@@ -11,11 +11,10 @@ import {
 	type Played,
 	type PlayedJob,
 } from "../support/github-play.ts";
-import type { AtEnd } from "../support/project.ts";
+import { type AtEnd, expectExit } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 import { until } from "../support/until.ts";
 
-/** Living programs whose command lines speak of a folder. */
 function livingIn(folder: string): { pid: number; words: string }[] {
 	return readdirSync("/proc")
 		.filter((name) => /^\d+$/.test(name))
@@ -32,31 +31,21 @@ function livingIn(folder: string): { pid: number; words: string }[] {
 interface Cancelled {
 	signals: readonly NodeJS.Signals[];
 	fault: ReplayFault;
-	/** The runner itself is gone: nothing runs after main. */
 	isLost?: boolean;
 }
 
 const earlierComment = `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${"c".repeat(40)} -->\n## An earlier commit\n`;
 
-/** The pull request's job is cancelled while trtexec does not answer. */
 async function cancel(
 	{ signals, fault, isLost = false }: Cancelled,
 	atEnd: AtEnd,
 ): Promise<{ play: Play; played: Played; job: PlayedJob }> {
 	const play = await openPlay(atEnd);
 	const { base, head } = play.sides("wrong-head");
-	const merge = play.merge({ number: 7, base, head });
+	const merge = play.merge({ base, head });
 	if (isLost) play.github.addComment({ issue: 7, body: earlierComment, author: "github-actions[bot]" });
-	const job: PlayedJob = {
-		...{
-			event: "pull_request",
-			payload: pullRequest({ head, base, merge }),
-			sha: merge,
-			ref: "refs/pull/7/merge",
-			runId: 4711,
-		},
-		replay: { comparison: "wrong-head", faults: [fault] },
-	};
+	const replay = { comparison: "wrong-head", faults: [fault] } as const;
+	const job: PlayedJob = { ...pullJob({ head, base, merge }), runId: 4711, replay };
 	const isShown = (): boolean =>
 		play.github.state.checkRuns.some(({ status }) => status === "in_progress") &&
 		(!isLost || play.github.state.comments.some(({ body }) => body.includes("is being measured")));
@@ -88,7 +77,7 @@ describe.concurrent("a cancelled job", () => {
 		);
 		const { run, out } = played;
 		// Gates that have failed until then stay failed.
-		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expectExit(run, 1);
 		expect(run.outputs).toMatchObject({ outcome: "fail", result: join(out, "result.json"), failed: "1" });
 		expect(played.result()).toMatchObject({
 			partial: { stage: "measure", reason: expect.stringContaining("SIGINT") },

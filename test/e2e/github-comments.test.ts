@@ -1,7 +1,7 @@
-// The comments of a pull request with several configs, jobs and attempts, through the bundle of the report action.
 import { expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
+import { expectExit } from "../support/project.ts";
 import { openReportPlay, type ReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
 
 const arms = { base: { label: "main", commit: reportedBase }, head: { label: "#7", commit: reportedHead } };
@@ -56,7 +56,7 @@ const large = buildResult({
 it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
 	const play = await open(large);
 	const { run, published } = await play.report();
-	expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+	expectExit(run, 1);
 	expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
 	const [body = ""] = shownComments(play);
 	const [{ summary } = { summary: "" }] = play.github.state.checkRuns;

@@ -1,11 +1,10 @@
-// Faults around the gate itself, through the bundle: services, event and server that are not as expected change no outcome.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type ExpectStatic, it } from "vitest";
 import { push } from "../support/event-payloads.ts";
 import { type Changes, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
 import type { Fault } from "../support/local-github/start.ts";
-import type { AtEnd } from "../support/project.ts";
+import { type AtEnd, expectExit } from "../support/project.ts";
 
 const main = "refs/heads/main";
 const few: Changes = [["pairs: [5, 8]", "pairs: [5]"]];
@@ -18,7 +17,6 @@ interface PublishedThing {
 	fault?: { code: string; message: string };
 }
 
-/** Several plays at a time: most of each is waiting. */
 interface Concurrent {
 	expect: ExpectStatic;
 	onTestFinished: AtEnd;
@@ -28,7 +26,6 @@ function publishedOf(played: Played): PublishedThing[] {
 	return JSON.parse(readFileSync(join(played.out, "publish.json"), "utf8")).published;
 }
 
-/** Codes of what could not be published. */
 function lostOf(played: Played): Record<string, string> {
 	const failed = publishedOf(played).flatMap(({ what, fault }) =>
 		fault === undefined ? [] : [[what, fault.code]],
@@ -49,17 +46,8 @@ describe.concurrent("a cache service", () => {
 		const play = await openPlay(atEnd);
 		const { base: before, head: after } = play.sides("slower-head", cached, main);
 		play.github.inject(fault);
-		const payload = push(main, before, after);
-		return {
-			play,
-			played: await play.run({
-				event: "push",
-				sha: after,
-				ref: main,
-				payload,
-				replay: { comparison: "slower-head" },
-			}),
-		};
+		const job = { event: "push", sha: after, ref: main, payload: push(main, before, after) };
+		return { play, played: await play.run({ ...job, replay: { comparison: "slower-head" } }) };
 	}
 
 	it.for<[string, Fault, Record<string, string>]>([
@@ -78,7 +66,7 @@ describe.concurrent("a cache service", () => {
 		"a cache service that %s is not waited for, and changes nothing",
 		async ([, fault, lost], { expect, onTestFinished }) => {
 			const { play, played } = await pushed(fault, onTestFinished);
-			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
+			expectExit(played.run, 0);
 			expect(played.run.outputs).toMatchObject({ outcome: "warn" });
 			expect(lostOf(played)).toEqual(lost);
 			expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
@@ -105,7 +93,7 @@ describe.concurrent("a runner or a server", () => {
 		more: (play: Play) => Partial<PlayedJob>,
 	): Promise<{ play: Play; played: Played }> {
 		const { play, played } = await playPull(onTestFinished, more);
-		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+		expectExit(played.run, 1);
 		expect(played.run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "" });
 		expect(played.run.summary).toContain("1 golden mismatch");
 		expect(existsSync(join(played.out, "report.html"))).toBe(true);
@@ -159,7 +147,7 @@ describe.concurrent("a runner or a server", () => {
 				writeFileSync(path, text);
 				return { env: { GITHUB_EVENT_PATH: path } };
 			});
-			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(3);
+			expectExit(played.run, 3);
 			expect(played.result()).toMatchObject({
 				...{ outcome: "error", failureKind: "runner", arms: { base: null } },
 				errors: [

@@ -1,4 +1,3 @@
-// Faults of the platform, through the bundle and with real waiting: the outcome stays, what is missing is named, nothing doubles, retries are bounded.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
@@ -26,7 +25,6 @@ interface Row {
 	faults: readonly Fault[];
 	/** Codes of what could not be published, by what. */
 	lost?: Readonly<Record<string, string>>;
-	/** Text in log and summary. */
 	says?: string;
 }
 
@@ -107,13 +105,11 @@ const rows: Readonly<Record<string, Row>> = {
 	},
 };
 
-/** The outcome as a later program reads it, without addresses. */
 function verdictOf({ exitCode, outputs }: ActionRun): Record<string, unknown> {
 	const { result: _, "comment-url": __, "artifact-url": ___, "report-url": ____, ...verdict } = outputs;
 	return { exitCode, ...verdict };
 }
 
-/** Each of its addresses, and what it is the address of. */
 const addresses = [
 	["comment-url", "comment"],
 	["artifact-url", "artifact"],

@@ -1,7 +1,5 @@
-// A stranger's pull request, played end to end: the same outcome, nothing written, and the report from a second workflow.
-
 import { expect, it } from "vitest";
-import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
+import { pullJob, repository, workflowRun } from "../support/event-payloads.ts";
 import { artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";
 import { expectExit } from "../support/project.ts";
 
@@ -12,12 +10,11 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	const { state } = play.github;
 	const caching = [[/^cache:.*$/m, "cache: { engines: true, timing: true }"]] as const;
 	const { base, head } = play.sides("wrong-head", caching);
-	const merge = play.merge({ number: 7, base, head });
+	const merge = play.merge({ base, head });
 	const replay = { comparison: "wrong-head" } as const;
 	const gate = await play.run({
-		...{ event: "pull_request", sha: merge, ref: "refs/pull/7/merge", isFork: true, runId: 500, replay },
-		payload: pullRequest({ head, base, merge }, { headRepository: fork }),
-		inputs: { cache: "true" },
+		...pullJob({ head, base, merge }, { headRepository: fork }),
+		...{ isFork: true, runId: 500, replay, inputs: { cache: "true" } },
 	});
 	expectExit(gate.run, 1);
 	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });

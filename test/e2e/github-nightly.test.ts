@@ -1,4 +1,3 @@
-// The nightly run, played end to end: one issue while it fails, closed with a word when all is well again.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

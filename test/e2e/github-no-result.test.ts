@@ -1,5 +1,3 @@
-// A pull request whose run cannot begin, played end to end: what an earlier commit passed with must not stand there as this one's.
-
 import { expect, it } from "vitest";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import { git } from "../support/git-history.ts";
@@ -9,16 +7,15 @@ import { expectExit } from "../support/project.ts";
 it("the action replaces the green comment by what is at fault and where, in the comment, the check run, the summary and the artifact", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
-	const replay = { comparison: "same-model" } as const;
 	const { base, head: right } = play.sides("same-model");
-	const green = await play.pull({ base, head: right }, { replay, runId: 500 });
+	const green = await play.pull({ base, head: right }, { runId: 500 });
 	expectExit(green.run, 0);
 	expect(state.comments[0]?.body).toContain("## ✅");
 
 	const wrong = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: @everyone"]]), {
 		onto: right,
 	});
-	const refused = await play.pull({ base, head: wrong }, { replay, runId: 501 });
+	const refused = await play.pull({ base, head: wrong }, { runId: 501 });
 	const merge = git(play.origin, "rev-parse", "refs/pull/7/merge");
 	const { run } = refused;
 	expectExit(run, 2);

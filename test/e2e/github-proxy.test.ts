@@ -1,11 +1,11 @@
-// A runner behind a proxy publishes all it would publish without: every client of GitHub goes the way that the runner names.
 import { expect, it, onTestFinished } from "vitest";
 import { repository, workflowRun } from "../support/event-payloads.ts";
 import { openPlay, type Played } from "../support/github-play.ts";
+import { expectExit } from "../support/project.ts";
 import { startProxy } from "../support/proxy.ts";
 
 function expectShown({ run }: Played): void {
-	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(run.stdout).not.toContain("[github-");
 	expect(run.summary).not.toContain("could be published");
 }
@@ -23,9 +23,8 @@ it("comments, checks, saves caches and keeps artifacts for the given days, throu
 		[...new Set(proxy.passed.splice(0).map((line) => line.replace(/^\w+ /, "").replace(/:\d+$/, "")))].sort();
 	const caching = [[/^cache:.*$/m, "cache: { engines: false, timing: true }"]] as const;
 	const { base, head } = play.sides("same-model", caching);
-	const replay = { comparison: "same-model" } as const;
 	const inputs = { "retention-days": "5", cache: "true" };
-	const gate = await play.pull({ base, head }, { replay, env, inputs, runId: 500 });
+	const gate = await play.pull({ base, head }, { env, inputs, runId: 500 });
 	expectShown(gate);
 	expect(state.comments).toHaveLength(1);
 	expect(state.checkRuns).toMatchObject([{ conclusion: "success" }]);
@@ -39,7 +38,7 @@ it("comments, checks, saves caches and keeps artifacts for the given days, throu
 	expect(hosts()).toEqual(["api.github.test", "blobs.github.test", "results.github.test"]);
 
 	const report = await play.run({
-		...{ event: "workflow_run", sha: base, ref: "refs/heads/main", action: "report", replay, env },
+		...{ event: "workflow_run", sha: base, ref: "refs/heads/main", action: "report", env },
 		payload: workflowRun(head, { id: 500, run_attempt: 1, head_repository: repository() }),
 	});
 	expectShown(report);

@@ -1,5 +1,3 @@
-// A pull request played end to end with recorded GPU comparisons: it fails, is pushed to again, and turns green.
-
 import { expect, it } from "vitest";
 import { git } from "../support/git-history.ts";
 import { armFiles, artifactFiles, expectTidy, lineOf, openPlay } from "../support/github-play.ts";
@@ -83,7 +81,6 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 		[1, 2].flatMap((attempt) => [`trtgate-gate of try ${attempt}`, `report-gate.html of try ${attempt}`]),
 	);
 
-	// main has moved on, and the change with it.
 	const base = play.commit(armFiles("same-model", "base"), { onto: wrong.base, ref: "refs/heads/main" });
 	const right = {
 		base,

@@ -1,5 +1,3 @@
-// Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
-
 import { expect, it } from "vitest";
 import { mergeGroup, push, release, workflowDispatch } from "../support/event-payloads.ts";
 import {
@@ -82,15 +80,8 @@ it("a push to main is compared with main before, warns of slowdowns, and keeps e
 it("a push to main that makes the repository has nothing to compare with, reports it, and passes", async () => {
 	const play = await openPlay();
 	const only = play.commit(armFiles("same-model", "head"), { ref: main });
-	const { run } = await play.run({
-		...{
-			event: "push",
-			sha: only,
-			ref: main,
-			payload: push(main, nothing, only),
-			replay: { comparison: "same-model" },
-		},
-	});
+	const payload = push(main, nothing, only);
+	const { run } = await play.run({ event: "push", sha: only, ref: main, payload });
 	expectExit(run, 0);
 	expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
 });
@@ -116,7 +107,7 @@ it.each([
 	const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
 	play.tag("v1.2.0", released);
 	const job: PlayedJob = {
-		...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
+		...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500 },
 		payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
 	};
 	const played = await play.run(job);
@@ -147,15 +138,8 @@ it("the merge queue compares a change with the commit it is added to, publishes 
 	const { base, head } = play.sides("wrong-head");
 	const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
 	const queued = play.commit({}, { onto: head, ref });
-	const played = await play.run({
-		...{
-			event: "merge_group",
-			sha: queued,
-			ref,
-			payload: mergeGroup(queued, base),
-			replay: { comparison: "wrong-head" },
-		},
-	});
+	const job = { event: "merge_group", sha: queued, ref, payload: mergeGroup(queued, base) };
+	const played = await play.run({ ...job, replay: { comparison: "wrong-head" } });
 	expectExit(played.run, 1);
 	expect(played.result().arms).toMatchObject({
 		base: { commit: base },
@@ -170,16 +154,10 @@ it("a run by hand: compared with the last release, checked, no issue", async () 
 	const play = await openPlay();
 	const old = play.commit(armFiles("wrong-head", "base"), { ref: main });
 	play.tag("v1.1.0", old);
-	const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref: "refs/heads/try" });
-	const played = await play.run({
-		...{
-			event: "workflow_dispatch",
-			sha: head,
-			ref: "refs/heads/try",
-			payload: workflowDispatch("refs/heads/try"),
-		},
-		replay: { comparison: "wrong-head" },
-	});
+	const ref = "refs/heads/try";
+	const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref });
+	const job = { event: "workflow_dispatch", sha: head, ref, payload: workflowDispatch(ref) };
+	const played = await play.run({ ...job, replay: { comparison: "wrong-head" } });
 	expectExit(played.run, 1);
 	expect(played.result().arms).toMatchObject({
 		base: { label: "v1.1.0", commit: old },

@@ -1,4 +1,3 @@
-// The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
@@ -6,32 +5,23 @@ import type { ActionRun } from "../support/action-runner.ts";
 import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { openPlay, type Play, type PlayedJob } from "../support/github-play.ts";
-import { expectExit, quickConfig } from "../support/project.ts";
+import { expectExit, quickConfig, quickFiles } from "../support/project.ts";
 
 const ref = "refs/heads/trtgate/goldens";
 
 const main = "refs/heads/main";
-const quickFiles = {
-	"trtgate.yml": quickConfig,
-	"model.onnx": "fixture:wrong.onnx",
-	golden: "fixture:golden",
-};
 
 interface Place extends Pick<Play, "github" | "origin"> {
-	/** Commit of a ref of the origin; "" if it does not exist. */
 	at(ref: string): string;
-	/** Files of a commit that differ from another, with how. */
 	changes(from: string, to: string): string[];
-	/** Commits further files onto main as a person, and moves a branch of the origin there. */
 	push(files: Readonly<Record<string, string>>, ref: string): string;
 	run(inputs: Record<string, string>, more?: Partial<PlayedJob>): Promise<ActionRun & { workspace: string }>;
 }
 
-/** A repository whose golden belongs to another model than the one that lies there now. */
 async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<Place> {
 	const play = await openPlay();
 	const { github, origin } = play;
-	play.commit({ ...quickFiles, ...files }, { ref: main });
+	play.commit({ ...quickFiles, "model.onnx": "fixture:wrong.onnx", ...files }, { ref: main });
 	const at = (name: string): string => git(origin, "for-each-ref", "--format=%(objectname)", name);
 	return {
 		...{ github, origin, at },
@@ -40,7 +30,7 @@ async function openPlace(files: Readonly<Record<string, string>> = {}): Promise<
 		async run(inputs, more = {}) {
 			const { run, workspace } = await play.run({
 				...{ event: "workflow_dispatch", payload: workflowDispatch(main), sha: at(main), ref: main },
-				...{ action: "golden", replay: { comparison: "same-model" } },
+				action: "golden",
 				inputs: { reason: "The head was retrained.", cases: "2", onnxruntime: "wasm", ...inputs },
 				...more,
 			});

@@ -1,17 +1,14 @@
-// The action in golden/ with `calibrate: true`, on recorded engines of TensorRT against the local GitHub.
-
 import { expect, it } from "vitest";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { workflowDispatch } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
-import { armFiles, openPlay } from "../support/github-play.ts";
+import { armFiles, type Comparison, openPlay } from "../support/github-play.ts";
 import { expectExit } from "../support/project.ts";
-import type { Replay } from "../support/replay/install.ts";
 
 const main = "refs/heads/main";
 const proposed = "refs/heads/trtgate/goldens";
 
-async function calibrate(comparison: Replay["comparison"], limits: object) {
+async function calibrate(comparison: Comparison, limits: object) {
 	const play = await openPlay();
 	const files = armFiles(comparison, "head");
 	const golden = { ...JSON.parse(String(files["golden/golden.json"])), ...limits };

@@ -1,6 +1,5 @@
-// Goldens of a detector's raw head through the built bundle: parts with limits of their own.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
@@ -9,7 +8,7 @@ import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import { changeHead } from "../support/detector-heads.ts";
 import { float32 } from "../support/golden-tensors.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
-import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
+import { type CliRun, expectExit, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 function golden(argv: readonly string[], cwd: string): Promise<CliRun> {
 	return runCli(["golden", ...argv], { cwd });
@@ -52,7 +51,6 @@ function headModel(shift: number): Uint8Array {
 	});
 }
 
-/** An input that is a multiple of normal-looking numbers. */
 function input(seed: number, scale = 1): Tensor {
 	return float32(
 		Array.from(
@@ -63,14 +61,10 @@ function input(seed: number, scale = 1): Tensor {
 	);
 }
 
-function writeAll(cwd: string, files: Readonly<Record<string, Uint8Array>>): void {
-	for (const [path, data] of Object.entries(files)) {
-		mkdirSync(dirname(join(cwd, path)), { recursive: true });
-		writeFileSync(join(cwd, path), data);
-	}
+function record(cwd: string, model: string): Promise<CliRun> {
+	const argv = ["record", model, "--inputs", "inputs", "--out", "golden", "--time-limit", "10m", "--quiet"];
+	return golden(argv, cwd);
 }
-
-const quick = ["--time-limit", "10m", "--quiet"];
 
 let cwd: string;
 let run: CliRun;
@@ -79,12 +73,12 @@ beforeAll(async () => {
 	const inputs = Object.fromEntries(
 		[1, 2, 3].map((seed) => [`inputs/case-${seed}/x.npy`, encodeNpy(input(seed, 1.5))]),
 	);
-	writeAll(cwd, { "head.onnx": headModel(9), ...inputs });
-	run = await golden(["record", "head.onnx", "--inputs", "inputs", "--out", "golden", ...quick], cwd);
+	writeProject(cwd, { "head.onnx": headModel(9), ...inputs });
+	run = await record(cwd, "head.onnx");
 });
 
 it("a golden of boxes beside scores has a limit and a noise floor for each part, and explains why", async () => {
-	expect(run, run.stderr).toMatchObject({ exit: 0 });
+	expectExit(run, 0);
 	expect(run.stdout).toMatch(/head: Compared part by part.*channels 0…3 about .*, channels 4…9 about/);
 	const { outputs, noiseFloor } = read(cwd);
 	const slices = [
@@ -133,7 +127,7 @@ it.each<[string, Change, number, RegExp]>([
 		const file = outputs["head"] as TensorFile;
 		const stored = decodeNpy(new Uint8Array(readFileSync(join(cwd, "golden", file.path))), file);
 		const changed = changeHead(stored, { channels: "first" }, (channel, _, at) => change(channel, at));
-		writeAll(cwd, { [`${name}/${id}/head.npy`]: encodeNpy(changed) });
+		writeProject(cwd, { [`${name}/${id}/head.npy`]: encodeNpy(changed) });
 	}
 	const argv = ["check", "golden/golden.json", "--outputs", name, "--precision", "fp16"];
 	expect(await golden(argv, cwd)).toMatchObject({ exit, stdout: expect.stringMatching(words) });
@@ -157,23 +151,17 @@ function mapModel(): Uint8Array {
 }
 
 it("cases that are noise are left out with the reason, and set no limit", async () => {
-	const folder = temporaryFolder();
-	const inputs = {
+	const folder = writeProject(temporaryFolder(), {
+		"map.onnx": mapModel(),
 		"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
 		"inputs/first/x.npy": encodeNpy(input(2, 3)),
 		"inputs/second/x.npy": encodeNpy(input(3, 3)),
-	};
-	writeAll(folder, { "map.onnx": mapModel(), ...inputs });
-	const recorded = await golden(
-		["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick],
-		folder,
-	);
-	expect(recorded, recorded.stderr).toMatchObject({
-		exit: 0,
-		stderr: expect.stringMatching(
-			/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
-		),
 	});
+	const recorded = await record(folder, "map.onnx");
+	expectExit(recorded, 0);
+	expect(recorded.stderr).toMatch(
+		/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
+	);
 	const { cases, noiseFloor } = read(folder);
 	expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);
 	expect(noiseFloor?.outputs["map"]?.relativeL2).toBeLessThan(1e-5);

@@ -1,9 +1,15 @@
-// A recording that waits: usable once there are outputs, and the same command goes on after the time limit, Ctrl-C or kill -9.
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
-import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
+import {
+	expectExit,
+	expectRefusal,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+} from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
 const command = `golden record ${segmenter} --out golden --cases 2 --author Ann`.split(" ");
@@ -16,10 +22,8 @@ function read(cwd: string): GoldenManifest | null {
 it("golden record writes a usable golden when its time is over, and the same command goes on, after Ctrl-C and kill -9 as well", async () => {
 	const cwd = temporaryFolder();
 	const first = await runCli([...command, "--time-limit", "10ms"], { cwd });
-	expect(first, first.stderr).toMatchObject({
-		exit: 0,
-		stderr: expect.stringMatching(/\d of \d+ defects were tried\. The same command tries more/),
-	});
+	expectExit(first, 0);
+	expect(first.stderr).toMatch(/\d of \d+ defects were tried\. The same command tries more/);
 	expect(read(cwd)?.sensitivity?.state).toMatch(/untested|unfinished/);
 	const tensor = join(cwd, "golden", read(cwd)?.cases[0]?.outputs["logits"]?.path ?? "");
 	const written = statSync(tensor).mtimeMs;
@@ -28,9 +32,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 		let [pid, stderr] = [0, ""];
 		const stopped = await runCli([...command, "--time-limit", "10m"], {
 			cwd,
-			onStart: (started) => {
-				pid = started;
-			},
+			onStart: (started) => (pid = started),
 			onStderr: (text) => {
 				const [before, after] = [stderr, stderr + text];
 				stderr = after;
@@ -38,27 +40,22 @@ it("golden record writes a usable golden when its time is over, and the same com
 				if (begun.test(after) && !begun.test(before)) process.kill(pid, signal);
 			},
 		});
-		if (signal === "SIGINT")
-			expect(stopped).toMatchObject({ exit: 3, stderr: expect.stringContaining("rerun the same command") });
+		if (signal === "SIGINT") expectRefusal(stopped, "rerun the same command", 3);
 		else expect(stopped.signal).toBe("SIGKILL");
 		expect(read(cwd)?.sensitivity?.state).toMatch(/untested|unfinished/);
 		const check = await runCli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], { cwd });
-		expect(check, check.stderr).toMatchObject({
-			exit: 0,
-			stderr: expect.stringMatching(
-				/note: Golden golden@1 was not tested completely.*Rerun `trtgate golden record/,
-			),
-		});
+		expectExit(check, 0);
+		expect(check.stderr).toMatch(
+			/note: Golden golden@1 was not tested completely.*Rerun `trtgate golden record/,
+		);
 	}
 
 	const last = await runCli([...command, "--time-limit", "10m", "--quiet"], { cwd });
-	expect(last, last.stderr).toMatchObject({
-		exit: 0,
-		stdout: expect.stringMatching(
-			/Recorded golden@1[\s\S]*notices (\d+) of \1 defects that move an output beyond rounding at fp32/,
-		),
-		stderr: expect.stringContaining("The recording of golden@1 continues where it stopped."),
-	});
+	expectExit(last, 0);
+	expect(last.stdout).toMatch(
+		/Recorded golden@1[\s\S]*notices (\d+) of \1 defects that move an output beyond rounding at fp32/,
+	);
+	expect(last.stderr).toContain("The recording of golden@1 continues where it stopped.");
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@1", sensitivity: { state: "complete" } });
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
@@ -69,10 +66,8 @@ it("golden record after init needs no folder, takes one sample a case and names 
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	const argv = ["golden", "record", "--model", "net", "--cases", "2", "--time-limit", "10ms", "--quiet"];
 	const recorded = await runCli(argv, { cwd });
-	expect(recorded, recorded.stderr).toMatchObject({
-		exit: 0,
-		stdout: expect.stringContaining("Added it to trtgate.yml."),
-	});
+	expectExit(recorded, 0);
+	expect(recorded.stdout).toContain("Added it to trtgate.yml.");
 	const path = join(cwd, "trtgate.yml");
 	const config = readFileSync(path, "utf8");
 	expect(config).toContain("\n    golden: golden/net/golden.json\n");
@@ -89,6 +84,6 @@ it("golden record after init needs no folder, takes one sample a case and names 
 		}),
 	]);
 	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
-	expect(again, again.stderr).toMatchObject({ exit: 0 });
+	expectExit(again, 0);
 	expect(again.stdout).not.toContain("Added it to");
 });

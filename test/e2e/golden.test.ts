@@ -1,11 +1,10 @@
-// `trtgate golden` through the built bundle: record, check, inspect, change, refuse, and a changed golden in the gate.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { expectSchema } from "../support/expect-schema.ts";
-import { type CliRun, expectExit, runCli, temporaryFolder } from "../support/project.ts";
+import { type CliRun, expectExit, expectRefusal, runCli, temporaryFolder } from "../support/project.ts";
 
 const quickstart = resolve("examples/quickstart/base");
 const classifier = join(quickstart, "models/classifier.onnx");
@@ -18,7 +17,6 @@ function read(cwd: string, folder = "golden"): GoldenManifest {
 	return parseManifest(readFileSync(path, "utf8"), path);
 }
 
-/** Folder of a case of the quickstart's goldens, whatever their revision. */
 function folderOf(name: string, id: string): string {
 	const folder = join(quickstart, "golden", name);
 	const path = read(folder, ".").cases.find((golden) => golden.id === id)?.inputs["image"]?.path ?? "";
@@ -27,7 +25,6 @@ function folderOf(name: string, id: string): string {
 
 const first = `record ${classifier} --out golden --dims batch=2 --cases 3 --author Ann --quiet`;
 
-/** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
 beforeAll(async () => {
 	const folder = temporaryFolder(afterAll);
@@ -43,12 +40,10 @@ function withRecording(): string {
 it("golden record makes a golden with noise floor, statistics, limits and a trial of defects; check and inspect agree with it", async () => {
 	const cwd = withRecording();
 	const { run } = recorded;
-	expect(run, run.stderr).toMatchObject({
-		exit: 0,
-		stdout: expect.stringMatching(
-			/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/,
-		),
-	});
+	expectExit(run, 0);
+	expect(run.stdout).toMatch(
+		/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/,
+	);
 	const manifest = read(cwd);
 	expect(manifest).toMatchObject({
 		goldenId: "golden@1",
@@ -73,7 +68,7 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 	});
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
 	const check = await golden("check golden/golden.json --outputs golden/r1 --json", cwd);
-	expect(check.exit).toBe(0);
+	expectExit(check, 0);
 	expect(expectSchema(JSON.parse(check.stdout), "golden-check")).toMatchObject({
 		state: "match",
 		cases: { length: 3 },
@@ -97,25 +92,20 @@ it.each([
 	["no model", "none.onnx --out g", /There is no model/],
 ])("golden record refuses %s with exit 2 and leaves nothing behind", async (_, words, says) => {
 	const cwd = temporaryFolder();
-	const run = await golden(`record ${words} --quiet`, cwd);
-	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+	expectRefusal(await golden(`record ${words} --quiet`, cwd), says);
 	expect(existsSync(join(cwd, "g"))).toBe(false);
 });
 
 it("golden record refuses a change without a reason, and limits that let defects through with the precision, the share and the defects", async () => {
 	const cwd = withRecording();
-	expect(await golden(first, cwd)).toMatchObject({
-		exit: 2,
-		stderr: expect.stringMatching(/golden@1 already; changing it needs --reason/),
-	});
+	expectRefusal(await golden(first, cwd), /golden@1 already; changing it needs --reason/);
 	const path = join(cwd, "golden/golden.json");
 	const loose = JSON.parse(readFileSync(path, "utf8"));
 	loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.05 } }];
 	writeFileSync(path, JSON.stringify(loose));
 	const before = readFileSync(path, "utf8");
-	const run = await golden(`${first} --reason Looser.`, cwd);
-	expect(run.exit).toBe(2);
-	expect(run.stderr).toMatch(
+	expectRefusal(
+		await golden(`${first} --reason Looser.`, cwd),
 		/\d+ of \d+ defects [\s\S]* at fp32, but not [\s\S]*an output moves by [\s\S]*100 % of those[\s\S]*--notice fp32=0\.\d+/,
 	);
 	expect(readFileSync(path, "utf8")).toBe(before);
@@ -127,16 +117,12 @@ it("golden record replaces cases and limits in one step", async () => {
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
 	const others = "--cases 12 --generator image=image+zeros --seed 2 --propose --notice fp16=0.5";
 	const changed = await golden(`${first} ${others} --reason`, cwd, "Other pictures.");
-	expect(changed, changed.stderr).toMatchObject({
-		exit: 0,
-		stdout: expect.stringMatching(/^Recorded golden@2/m),
-	});
+	expectExit(changed, 0);
+	expect(changed.stdout).toMatch(/^Recorded golden@2/m);
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
-	expect(await golden("check golden/golden.json --outputs golden/r2", cwd)).toMatchObject({
-		exit: 0,
-	});
+	expectExit(await golden("check golden/golden.json --outputs golden/r2", cwd), 0);
 });
 
 it("golden check exits 1 if an output differs, is missing, or has another shape", async () => {

@@ -1,16 +1,17 @@
-// The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
+import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";
 import { planOf, simulateNights } from "../support/history-nights.ts";
 import { fasterNights, nightAt } from "../support/history-records.ts";
-import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import {
+	expectExit,
+	expectRefusal,
 	quickConfig,
 	quickProject,
 	readResult,
@@ -19,6 +20,8 @@ import {
 	writeProject,
 } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+
+const branch = ["--branch", "trtgate-history"];
 
 const files = (folder: string): string[] =>
 	readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -29,8 +32,7 @@ it("the history of a project gets one record per run, even if the result is impo
 	const folder = quickProject(temporaryFolder(), {
 		"trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n`,
 	});
-	const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
-	expect(run).toMatchObject({ exit: 0 });
+	expectExit(await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder }), 0);
 	const [record] = files(join(folder, "kept"));
 	expect(record).toMatch(/^runs\/\d{4}\/\d{2}\//);
 	expect(readResult(join(folder, "out")).notes).toContainEqual(
@@ -62,7 +64,7 @@ it("the history of a project measures again what stands out against earlier nigh
 			cwd: folder,
 			env: { PATH: installReplay(folder, { comparison: "same-model" }) },
 		});
-	expect(await runOnce()).toMatchObject({ exit: 0 });
+	expectExit(await runOnce(), 0);
 	const [path = ""] = files(join(folder, "kept"));
 	const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
 	const { machine, rows } = record;
@@ -98,22 +100,16 @@ it("the history of a project makes a run red whose record cannot be written, and
 
 it("the history of a project imports into a branch of the remote", async () => {
 	const folder = temporaryFolder();
-	const remote = join(folder, "remote.git");
+	const [remote, clone] = [join(folder, "remote.git"), join(folder, "clone")];
 	git(folder, "init", "--quiet", "--bare", remote);
-	git(folder, "init", "--quiet", "clone");
-	const clone = join(folder, "clone");
-	git(clone, "remote", "add", "origin", remote);
-	mkdirSync(join(clone, "old"));
-	writeFileSync(
-		join(clone, "old", "result.json"),
-		JSON.stringify(buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] })),
-	);
-	const argv = ["--branch", "trtgate-history"];
-	expect(await runCli(["history", "import", "old", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+	git(folder, "clone", "--quiet", remote, clone);
+	const result = buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] });
+	writeProject(clone, { "old/result.json": JSON.stringify(result) });
+	expectExit(await runCli(["history", "import", "old", ...branch], { cwd: clone }), 0);
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(
 		/^runs\/2025\/03\/20250304T050607Z-imported-/,
 	);
-	expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+	expectExit(await runCli(["history", "compact", ...branch], { cwd: clone }), 0);
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.jsonl.gz");
 });
 
@@ -124,14 +120,8 @@ it("the history of a workflow without a clone ends in an error that asks for one
 	const github = await startLocalGitHub();
 	onTestFinished(github.close);
 	const env = await github.environment({
-		...{
-			event: "workflow_dispatch",
-			payload: {},
-			ref: "refs/heads/main",
-			sha: "0".repeat(40),
-			workspace,
-			temp: temporaryFolder(),
-		},
+		...{ event: "workflow_dispatch", payload: {}, ref: "refs/heads/main", sha: "0".repeat(40) },
+		...{ workspace, temp: temporaryFolder() },
 		permissions: { contents: "write", checks: "write" },
 	});
 	const run = await runActionFolder(".", {
@@ -153,13 +143,12 @@ it("the history of forty nights on five machines finds a step of three series, e
 	const [step] = events;
 	const stepAt = step?.night ?? 0;
 	const branch = ["--branch", "trtgate-history"];
-	const shown: ShownTrend[] = [];
+	const shown: ReturnType<typeof trendFacts>[] = [];
 	for (const [from, to] of [
 		[0, stepAt],
 		[stepAt, stepAt + 3],
 		[stepAt + 3, 40],
 	] as const) {
-		// Two writers at once.
 		await Promise.all(
 			[0, 1].map((host) => {
 				const own = simulated.records.slice(from, to).filter((_, index) => index % 2 === host);
@@ -170,11 +159,8 @@ it("the history of forty nights on five machines finds a step of three series, e
 				return runCli(["history", "import", ...own.map(({ name }) => name), ...branch], { cwd });
 			}),
 		);
-		shown.push(
-			JSON.parse(
-				(await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout,
-			) as ShownTrend,
-		);
+		const { stdout } = await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") });
+		shown.push(JSON.parse(stdout));
 	}
 	expect(shown[0]?.alarms).toEqual([]);
 	const [alarm, ...others] = shown[1]?.alarms ?? [];
@@ -187,10 +173,6 @@ it("the history of forty nights on five machines finds a step of three series, e
 });
 
 it("the history of a project: a command says what is missing if no history is named", async () => {
-	const folder = temporaryFolder();
-	const run = await runCli(["history", "import", "out"], { cwd: folder });
-	expect(run).toMatchObject({
-		exit: 2,
-		stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history."),
-	});
+	const run = await runCli(["history", "import", "out"], { cwd: temporaryFolder() });
+	expectRefusal(run, "Give --folder DIR, or --branch trtgate-history.");
 });

@@ -1,11 +1,12 @@
-// A Jetson as the command line meets it: its files at their places in a mount namespace, its tools printing what their documents and real boards say.
+// A Jetson's files stand at their places in a mount namespace; its tools print what their documentation and real boards show.
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { type ChildOutput, outputOf } from "../support/child-output.ts";
-import { readResult, temporaryFolder, writeProject } from "../support/project.ts";
-import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { expectExit, readResult, temporaryFolder, writeProject } from "../support/project.ts";
+import { writeArms } from "../support/replay/gate.ts";
+import { installReplay } from "../support/replay/install.ts";
 
 const dist = process.env["TRTGATE_DIST"] ?? resolve("dist");
 const tegrastats =
@@ -112,10 +113,8 @@ test("doctor names the tools that a container of a Jetson lacks", async () => {
 
 test("a run on a Jetson keeps board and power mode in its fingerprint, and watches each run by tegrastats", async () => {
 	const { folder, run } = jetson(tools);
-	for (const arm of ["base", "head"] as const)
-		writeProject(join(folder, arm), comparisonFiles("same-model", arm));
-	const { exit, stdout, stderr } = await run("run", "--base", "base", "--head", "head", "--out", "out");
-	expect(exit, stdout + stderr).toBe(0);
+	writeArms(folder, "same-model");
+	expectExit(await run("run", "--base", "base", "--head", "head", "--out", "out"), 0);
 	const { environment, workloads } = readResult(join(folder, "out"));
 	expect(environment).toMatchObject({
 		gpu: "Orin",

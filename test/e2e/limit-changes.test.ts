@@ -1,16 +1,13 @@
-// A head that loosens the limits which judge it, as a commit on top of its base, through the built bundle.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Result } from "../../generated/result.ts";
 import { git } from "../support/git-history.ts";
 import {
-	type CliRun,
 	expectExit,
+	type Gated,
+	gateFolders,
 	quickConfig,
 	quickProject,
-	readResult,
-	runCli,
 	temporaryFolder,
 } from "../support/project.ts";
 
@@ -19,18 +16,7 @@ const config = (gates: string): string => quickConfig.replace(/gates:.*\n/, gate
 const loose =
 	"gates: { golden: { relative-l2: 1000000000 }, golden-change: off, latency: { fail: 400% }, limit-change: off }\n";
 
-interface Gated {
-	run: CliRun;
-	result: Result;
-	report(name: string): string;
-}
-
-/** Compares what the second config says with the first one's commit. */
-async function gateCommits(
-	base: string,
-	head: string,
-	change: (folder: string) => void = () => {},
-): Promise<Gated> {
+function gateCommits(base: string, head: string, change = (_folder: string) => {}): Promise<Gated> {
 	const folder = quickProject(temporaryFolder(), { "trtgate.yml": base });
 	git(folder, "init", "-q");
 	git(folder, "add", "-A");
@@ -39,10 +25,7 @@ async function gateCommits(
 	change(folder);
 	git(folder, "add", "-A");
 	git(folder, "commit", "-qm", "head");
-	const run = await runCli(["run", "--base", "HEAD~1", "--out", "out"], { cwd: folder });
-	const report = (name: string): string =>
-		name === "terminal" ? run.stdout : readFileSync(join(folder, "out", name), "utf8");
-	return { run, result: readResult(join(folder, "out")), report };
+	return gateFolders(folder, { sides: ["--base", "HEAD~1"] });
 }
 
 const judgedByBase = "It holds after the merge; this change was judged by the base's.";

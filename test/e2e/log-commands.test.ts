@@ -1,15 +1,10 @@
-// In a workflow, no word of a model, a config or a result commands the runner, whichever command prints it.
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { buildGate, buildResult, buildWorkload } from "../support/build-result.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
-const cli = (argv: readonly string[], cwd: string) =>
-	runCli(argv, {
-		cwd,
-		env: { GITHUB_ACTIONS: "true" },
-	});
+const cli = (argv: readonly string[], cwd: string) => runCli(argv, { cwd, env: { GITHUB_ACTIONS: "true" } });
 
 const hostile = "::error title=Gate::passed";
 
@@ -19,15 +14,13 @@ function commands(text: string): string[] {
 }
 
 it("the command line in a workflow prints no command from a result", async () => {
-	const cwd = temporaryFolder();
-	mkdirSync(join(cwd, "out"));
 	const names = { model: hostile, engine: "##[group]x", workload: "::stop-commands::x" };
 	const result = buildResult({
 		workloads: [buildWorkload({ ...names, notes: [`a\r${hostile}`] })],
 		gates: [buildGate({ ...names, status: "fail", message: `x\n${hostile}\r\u0085${hostile}` })],
 		outcome: "fail",
 	});
-	writeFileSync(join(cwd, "out/result.json"), JSON.stringify(result));
+	const cwd = writeProject(temporaryFolder(), { "out/result.json": JSON.stringify(result) });
 	const run = await cli(["report", "out"], cwd);
 	expect(run.stdout).toContain("error title=Gate");
 	expect(commands(run.stdout + run.stderr)).toEqual([]);
@@ -36,15 +29,9 @@ it("the command line in a workflow prints no command from a result", async () =>
 it("the command line in a workflow prints no command from a config, nor in its JSON, which has the same content", async () => {
 	const cwd = temporaryFolder();
 	cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "##[group]net.onnx"));
-	writeFileSync(
-		join(cwd, "trtgate.yml"),
-		JSON.stringify({
-			version: 1,
-			backend: "onnxruntime",
-			onnxruntime: "wasm",
-			models: { [hostile]: { onnx: "##[group]net.onnx", dims: { batch: { min: 1, opt: 1, max: 1 } } } },
-		}),
-	);
+	const models = { [hostile]: { onnx: "##[group]net.onnx", dims: { batch: { min: 1, opt: 1, max: 1 } } } };
+	const config = { version: 1, backend: "onnxruntime", onnxruntime: "wasm", models };
+	writeProject(cwd, { "trtgate.yml": JSON.stringify(config) });
 	const runs = [
 		await cli(["run", "--dry-run"], cwd),
 		await cli(["run", "--dry-run", "--json"], cwd),

@@ -1,10 +1,14 @@
-// A stdout or stderr that cannot be written: a full disk, a reader that went away.
 import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { compileCache } from "../support/compile-cache.ts";
-import { quickProject, readResult, temporaryFolder, untimed } from "../support/project.ts";
+import {
+	commandEnvironment,
+	quickProject,
+	readResult,
+	temporaryFolder,
+	untimed,
+} from "../support/project.ts";
 
 type Sink = "kept" | "/dev/full" | "closed pipe";
 interface Sinks {
@@ -12,7 +16,6 @@ interface Sinks {
 	stderr?: Sink;
 }
 
-/** The exit code, and what came of stderr where it was kept. */
 async function runInto(
 	argv: readonly string[],
 	cwd: string,
@@ -24,14 +27,7 @@ async function runInto(
 		stdout === "/dev/full" ? full : "pipe",
 		stderr === "/dev/full" ? full : "pipe",
 	];
-	const env = {
-		PATH: process.env["PATH"] ?? "",
-		HOME: cwd,
-		XDG_CACHE_HOME: join(cwd, ".cache"),
-		NODE_COMPILE_CACHE: compileCache,
-		TRTGATE_LOCKS: join(cwd, ".locks"),
-		NO_COLOR: "1",
-	};
+	const env = commandEnvironment({ cwd, env: { XDG_CACHE_HOME: join(cwd, ".cache") } });
 	const child = spawn(process.execPath, [resolve("dist", entryPoint), ...argv], { cwd, env, stdio });
 	closeSync(full);
 	if (stdout === "closed pipe") child.stdout?.destroy();
@@ -83,12 +79,13 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 
 	it("a lost stdout does not change the outcome of a gate, whose report is in files", async () => {
 		const cwd = project();
-		const { exit, said } = await runInto(["run", "--out", "out"], cwd, { stdout, stderr: stdout });
+		const lost = { stdout, stderr: stdout };
+		const { exit, said } = await runInto(["run", "--out", "out"], cwd, lost);
 		expect(exit, said).toBe(0);
 		expect(readResult(join(cwd, "out")).outcome).toBe("pass");
-		expect((await runInto([], cwd, { stdout, stderr: stdout, entryPoint: "main.js" })).exit).toBe(0);
-		expect((await runInto(["report", "out", "--json"], cwd, { stdout, stderr: stdout })).exit).toBe(0);
-		expect((await runInto(["run", "--config", "nowhere.yml"], cwd, { stdout, stderr: stdout })).exit).toBe(2);
+		expect((await runInto([], cwd, { ...lost, entryPoint: "main.js" })).exit).toBe(0);
+		expect((await runInto(["report", "out", "--json"], cwd, lost)).exit).toBe(0);
+		expect((await runInto(["run", "--config", "nowhere.yml"], cwd, lost)).exit).toBe(2);
 	});
 });
 

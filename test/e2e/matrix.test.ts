@@ -1,9 +1,9 @@
-// A matrix of jobs from its plan to its report: what the whole change no longer checks, which no single job sees.
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import type { MatrixJob } from "../../src/core/plan/matrix.ts";
-import { pullRequest } from "../support/event-payloads.ts";
+import { pullJob } from "../support/event-payloads.ts";
 import { openPlay, type Play } from "../support/github-play.ts";
+import { expectExit } from "../support/project.ts";
 
 const model = (name: string): string =>
 	`  ${name}: { onnx: ${name}.onnx, dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [], golden: golden/golden.json }\n`;
@@ -21,12 +21,10 @@ function config({ models = ["first", "second"], runners = bothRunners, gates = "
 }
 
 const files = (parts: Parts) => ({
-	...{
-		"trtgate.yml": config(parts),
-		...Object.fromEntries(
-			(parts.models ?? ["first", "second"]).map((name) => [`${name}.onnx`, "fixture:model.onnx"]),
-		),
-	},
+	...Object.fromEntries(
+		(parts.models ?? ["first", "second"]).map((name) => [`${name}.onnx`, "fixture:model.onnx"]),
+	),
+	"trtgate.yml": config(parts),
 	golden: "fixture:golden",
 });
 
@@ -38,32 +36,23 @@ interface Played {
 	exit: number;
 }
 
-/** Plans, measures each job and reports, as matrix.yml does. */
 async function playMatrix(base: Parts, head: Parts): Promise<Played> {
 	const play = await openPlay();
 	const target = play.commit(files(base), { ref: "refs/heads/main" });
 	const change = play.commit(files(head), { onto: target, ref: "refs/heads/feature" });
-	const merge = play.merge({ number: 7, base: target, head: change });
-	const payload = pullRequest({ head: change, base: target, merge }, { headRef: "feature" });
+	const merge = play.merge({ base: target, head: change });
 	const job = {
-		event: "pull_request",
-		payload,
-		sha: merge,
-		ref: "refs/pull/7/merge",
+		...pullJob({ head: change, base: target, merge }, { headRef: "feature" }),
 		runId: 500,
-		replay: { comparison: "same-model" },
-	} as const;
+	};
 	const plan = await play.run({ ...job, action: "plan" });
-	expect(plan.run.exitCode, plan.run.stdout + plan.run.stderr).toBe(0);
+	expectExit(plan.run, 0);
 	const { matrix = "", review = "" } = plan.run.outputs;
 	const jobs: MatrixJob[] = JSON.parse(matrix).include;
 	const exits: number[] = [];
 	for (const { name, only } of jobs) {
-		const { run } = await play.run({
-			...job,
-			inputs: { name, only, comment: "never", "check-run": "false" },
-		});
-		exits.push(run.exitCode);
+		const inputs = { name, only, comment: "never", "check-run": "false" };
+		exits.push((await play.run({ ...job, inputs })).run.exitCode);
 	}
 	const report = await play.run({ ...job, action: "report", inputs: { expected: matrix, review } });
 	return { play, exits, jobs, result: report.result(), exit: report.run.exitCode };

@@ -1,71 +1,59 @@
-// `trtgate report --merge` on folders, as a user who downloaded artifacts has them.
-import { spawnSync } from "node:child_process";
-import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { linkSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { buildResult } from "../support/build-result.ts";
+import { expectExit, expectRefusal, runNode, temporaryFolder, writeProject } from "../support/project.ts";
 
-async function folders(names: readonly string[]): Promise<string> {
-	const root = await mkdtemp(join(tmpdir(), "trtgate-merge-"));
-	onTestFinished(() => rm(root, { recursive: true, force: true }));
-	for (const name of names) {
-		await mkdir(join(root, "parts", name), { recursive: true });
-		await writeFile(
-			join(root, "parts", name, "result.json"),
-			JSON.stringify(buildResult({ environment: { gpu: name } })),
-		);
-	}
-	return root;
+function folders(names: readonly string[]): string {
+	const files = names.map((name) => [
+		`parts/${name}/result.json`,
+		JSON.stringify(buildResult({ environment: { gpu: name } })),
+	]);
+	return writeProject(temporaryFolder(), Object.fromEntries(files));
 }
 
-function trtgate(cwd: string, ...argv: string[]) {
+function report(cwd: string, ...argv: string[]) {
 	const cli = resolve(process.env["TRTGATE_DIST"] ?? "dist", "cli.js");
-	return spawnSync(process.execPath, [cli, ...argv], {
-		cwd,
-		encoding: "utf8",
-		env: { PATH: process.env["PATH"], NO_COLOR: "1" },
-	});
+	return runNode([cli, "report", ...argv], { cwd });
 }
 
 it("trtgate report --merge merges a folder of folders, or several folders, and writes the report", async () => {
-	const root = await folders(["l4", "h200"]);
-	const [all, named] = [
-		trtgate(root, "report", "parts", "--merge", "--out", "one"),
-		trtgate(root, "report", "parts/l4", "--merge", "parts/h200"),
-	];
-	for (const run of [all, named])
-		expect(run).toMatchObject({ status: 0, stdout: expect.stringContaining("all 2 merged") });
-	expect(await readFile(join(root, "one", "report.md"), "utf8")).toBe(
-		await readFile(join(root, "trtgate-merged", "report.md"), "utf8"),
+	const root = folders(["l4", "h200"]);
+	for (const argv of [
+		["parts", "--merge", "--out", "one"],
+		["parts/l4", "--merge", "parts/h200"],
+	]) {
+		const run = await report(root, ...argv);
+		expectExit(run, 0);
+		expect(run.stdout).toContain("all 2 merged");
+	}
+	const [one, merged] = ["one", "trtgate-merged"].map((out) =>
+		readFileSync(join(root, out, "report.md"), "utf8"),
 	);
+	expect(one).toBe(merged);
 });
 
 it("trtgate report --merge names what the plan expects and did not come, and exits as for a fault of the runner", async () => {
-	const root = await folders(["trtgate-l4"]);
 	const plan = { include: ["l4", "orin"].map((name) => ({ name, artifact: `trtgate-${name}` })) };
-	await writeFile(join(root, "plan.json"), JSON.stringify(plan));
-	const run = trtgate(root, "report", "parts", "--merge", "--plan", "plan.json");
-	expect(run.status).toBe(3);
+	const root = writeProject(folders(["trtgate-l4"]), { "plan.json": JSON.stringify(plan) });
+	const run = await report(root, "parts", "--merge", "--plan", "plan.json");
+	expectExit(run, 3);
 	expect(run.stdout).toContain("orin: The plan lists this part");
 });
 
 it("trtgate report --merge reports that there is nothing to merge", async () => {
-	const root = await folders([]);
-	const run = trtgate(root, "report", "parts", "--merge");
-	expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });
+	expectRefusal(await report(temporaryFolder(), "parts", "--merge"), "no result.json in parts");
 });
 
 it("trtgate report --merge reads no more than fits into memory, and names every part that it leaves out", async () => {
-	const root = await folders(["p0"]);
 	const large = JSON.stringify(buildResult({ notes: ["x".repeat(60 * 1024 * 1024)] }));
-	await writeFile(join(root, "parts/p0/result.json"), large);
+	const root = writeProject(temporaryFolder(), { "parts/p0/result.json": large });
 	for (let number = 1; number < 10; number += 1) {
-		await mkdir(join(root, `parts/p${number}`));
-		await link(join(root, "parts/p0/result.json"), join(root, `parts/p${number}/result.json`));
+		mkdirSync(join(root, `parts/p${number}`));
+		linkSync(join(root, "parts/p0/result.json"), join(root, `parts/p${number}/result.json`));
 	}
-	const run = trtgate(root, "report", "parts", "--merge", "--json");
-	expect(run.status, run.stderr).toBe(2);
+	const run = await report(root, "parts", "--merge", "--json");
+	expect(run.exit, run.stderr).toBe(2);
 	const { errors } = JSON.parse(run.stdout);
 	expect(errors.at(-1)).toMatchObject({
 		part: "p9",

@@ -1,9 +1,8 @@
-// Several models, some of them with a fault: the others get their verdicts, and each fault is named with its fix.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { expectExit, gateFolders, temporaryFolder, writeProject } from "../support/project.ts";
 
 const names = ["first", "second", "third"] as const;
 const others = ["first", "third"];
@@ -30,17 +29,11 @@ interface More {
 	config?: string;
 }
 
-async function run(spoil: (head: string) => void, more: More = { base: false }) {
+async function gate(spoil: (head: string) => void, more: More = { base: false }) {
 	const cwd = temporaryFolder();
 	writeModels(join(cwd, "base"), more);
 	spoil(writeModels(join(cwd, "head"), more));
-	const base = more.base ? ["--base", "base"] : [];
-	const completed = await runCli(["run", ...base, "--head", "head", "--out", "out"], { cwd });
-	return {
-		...completed,
-		result: readResult(join(cwd, "out")),
-		report: (name: string) => readFileSync(join(cwd, "out", name), "utf8"),
-	};
+	return gateFolders(cwd, more.base ? {} : { sides: ["--head", "head"] });
 }
 
 const write = (path: string, content: string | Uint8Array) => (head: string) =>
@@ -82,7 +75,7 @@ const goldenFaults: Faults = {
 	],
 	"no-input": [remove("no-input/x1.npy"), /x1\.npy/, /./],
 	"other-golden": [
-		(head) => spoilNames(head, "other-golden"),
+		(head) => renameOutput(head, "other-golden", "other"),
 		/belongs to another model/,
 		/record the golden again/,
 	],
@@ -108,17 +101,17 @@ it.each([
 		const sick = broken.map((name) =>
 			name === "no-export" ? modelOf(name).replace("onnx:", "prepare: exit 7, onnx:") : modelOf(name),
 		);
-		const { exit, stdout, stderr, result, report } = await run(
+		const { run, result, report } = await gate(
 			(head) => {
 				for (const [spoil] of Object.values(faults)) spoil(head);
 			},
 			{ base: false, models: all, config: config(sick.join("")) },
 		);
-		expect(exit, stdout + stderr).toBe(1);
+		expectExit(run, 1);
 		expect(result).toMatchObject({ outcome: "fail", errors: [] });
 		expect(result).not.toHaveProperty("partial");
 		expect([...new Set(matching(result))]).toEqual(expect.arrayContaining(others));
-		const shown = stdout.replace(/\s+/g, " ");
+		const shown = run.stdout.replace(/\s+/g, " ");
 		expect(shown).toContain(`: ${headline} · `);
 		expect(failing(result).map(({ model }) => model)).toEqual(expect.arrayContaining(broken));
 		for (const [name, [, says, fix]] of Object.entries(faults)) {
@@ -132,10 +125,9 @@ it.each([
 	},
 );
 
-/** Its cases have an output that neither side's model has. */
-function spoilNames(head: string, name: string): void {
-	const path = join(head, name, "golden.json");
-	writeFileSync(path, readFileSync(path, "utf8").replaceAll('"y": {', '"other": {'));
+function renameOutput(head: string, model: string, name: string): void {
+	const path = join(head, model, "golden.json");
+	writeFileSync(path, readFileSync(path, "utf8").replaceAll('"y": {', `"${name}": {`));
 }
 
 it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
@@ -154,8 +146,8 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 ])(
 	"the gate fails a model whose %s, with a table of base and head, and checks the others",
 	async (_, onnx, says, row) => {
-		const { exit, stdout, stderr, result, report } = await run(write("second.onnx", onnx), { base: true });
-		expect(exit, stdout + stderr).toBe(1);
+		const { run, result, report } = await gate(write("second.onnx", onnx), { base: true });
+		expectExit(run, 1);
 		expect([...new Set(matching(result))]).toEqual(others);
 		expect(result.interfaceChanges).toMatchObject([{ model: "second", rows: [row] }]);
 		expect(failing(result)[0]).toMatchObject({
@@ -164,7 +156,7 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 			message: expect.stringMatching(says),
 		});
 		expect(new Set(failing(result).map(({ model }) => model))).toEqual(new Set(["second"]));
-		expect(stdout.replace(/\s+/g, " ")).toContain("1 changed interface");
+		expect(run.stdout.replace(/\s+/g, " ")).toContain("1 changed interface");
 		expect(report("report.md")).toMatch(/1 changed interface, base → head/);
 		expect(report("report.html")).toContain("1 changed interface, base → head");
 	},
@@ -174,11 +166,10 @@ it("the gate is content with a changed interface if the base's rules allow it, a
 	const allowing = config(modelOf("second").replace(" }\n", ", gates: { interface: warn } }\n"));
 	const spoil = (head: string): void => {
 		writeFileSync(join(head, "second.onnx"), renamed("y", "z"));
-		const golden = join(head, "second", "golden.json");
-		writeFileSync(golden, readFileSync(golden, "utf8").replaceAll('"y": {', '"z": {'));
+		renameOutput(head, "second", "z");
 	};
-	const { exit, stdout, stderr, result } = await run(spoil, { base: true, config: allowing });
-	expect(exit, stdout + stderr).toBe(0);
+	const { run, result } = await gate(spoil, { base: true, config: allowing });
+	expectExit(run, 0);
 	expect(result.golden.map(({ state }) => state)).toEqual(Array(6).fill("match"));
 	expect(result.gates.filter(({ status }) => status === "warn").map(({ gate }) => gate)).toEqual(
 		expect.arrayContaining(["interface", "golden-change"]),

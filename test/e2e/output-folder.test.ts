@@ -1,12 +1,11 @@
-// A pull request that commits its output folder, played end to end: nothing is read, written, deleted or uploaded there.
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { buildResult } from "../support/build-result.ts";
-import { pullRequest } from "../support/event-payloads.ts";
 import { armFiles, artifactFiles, openPlay, type Play, type Played } from "../support/github-play.ts";
 import {
 	expectExit,
+	expectRefusal,
 	quickProject,
 	runCli,
 	temporaryFolder,
@@ -14,7 +13,6 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-/** Files beside the checkout on the runner, named like those of an earlier run. */
 function secrets(folder: string): string {
 	return writeProject(folder, {
 		id_rsa: "secret",
@@ -33,15 +31,7 @@ async function runPull(play: Play, plant: (work: string) => void): Promise<Playe
 	const base = play.commit(armFiles("same-model", "base"), { ref: "refs/heads/main" });
 	plant(join(play.root, "work"));
 	const head = play.commit(armFiles("same-model", "head"), { onto: base, ref: "refs/heads/change" });
-	const merge = play.merge({ number: 7, base, head });
-	const replay = { comparison: "same-model" } as const;
-	return play.run({
-		event: "pull_request",
-		payload: pullRequest({ head, base, merge }),
-		sha: merge,
-		ref: "refs/pull/7/merge",
-		replay,
-	});
+	return play.pull({ base, head });
 }
 
 function expectRefused(play: Play, played: Played, why: string): void {
@@ -53,14 +43,9 @@ function expectRefused(play: Play, played: Played, why: string): void {
 	expect(comments[0]?.body).toMatch(/^<!-- .* -->\n## 🛑/);
 	expect(comments[0]?.body).toContain("output-refused");
 	expect(checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
-	expect([...artifactFiles(play.github, "trtgate-gate").keys()].sort()).toEqual(
-		expect.arrayContaining(["report.html", "report.md", "result.json"]),
-	);
-	expect(
-		[...artifactFiles(play.github, "trtgate-gate").keys()].filter((name) =>
-			/id_rsa|precious|evil|file/.test(name),
-		),
-	).toEqual([]);
+	const kept = [...artifactFiles(play.github, "trtgate-gate").keys()];
+	expect(kept).toEqual(expect.arrayContaining(["report.html", "report.md", "result.json"]));
+	expect(kept.filter((name) => /id_rsa|precious|evil|file/.test(name))).toEqual([]);
 	expect(run.outputs["result"]).not.toContain("trtgate-out/");
 	expect(JSON.parse(readFileSync(run.outputs["result"] ?? "", "utf8")).outcome).toBe("error");
 	expect(run.post?.exitCode).toBe(0);
@@ -90,15 +75,8 @@ it("an output folder with committed files is refused, and they are not uploaded 
 it("an action refuses an output folder outside of the workspace", async () => {
 	const play = await openPlay();
 	const base = play.commit(armFiles("same-model", "base"), { ref: "refs/heads/main" });
-	const replay = { comparison: "same-model" } as const;
-	const job = {
-		event: "push",
-		sha: base,
-		ref: "refs/heads/main",
-		replay,
-		inputs: { out: "../elsewhere" },
-	} as const;
-	const { run, workspace } = await play.run({ ...job, payload: {} });
+	const job = { event: "push", sha: base, ref: "refs/heads/main", payload: {} };
+	const { run, workspace } = await play.run({ ...job, inputs: { out: "../elsewhere" } });
 	expectExit(run, 2);
 	expect(run.stdout).toMatch(/elsewhere is refused: it is below neither the workspace .* \[output-refused\]/);
 	expect(readdirSync(join(workspace, ".."))).not.toContain("elsewhere");
@@ -121,10 +99,7 @@ it.each([
 		const before = filesIn(elsewhere);
 		symlinkSync(elsewhere, join(folder, "trtgate-out"));
 		const run = await runCli([...argv], { cwd: folder });
-		expect([run.exit, run.stderr]).toEqual([
-			2,
-			expect.stringMatching(/trtgate-out is refused: it is a link.*\[output-refused\]/),
-		]);
+		expectRefusal(run, /trtgate-out is refused: it is a link.*\[output-refused\]/);
 		expect(filesIn(elsewhere)).toEqual(before);
 	},
 );
@@ -138,9 +113,6 @@ it("trtgate golden record refuses a golden's folder that is a link out of the co
 	});
 	symlinkSync(elsewhere, join(folder, "golden"));
 	const run = await runCli(["golden", "record", "--model", "net", "--cases", "1"], { cwd: folder });
-	expect([run.exit, run.stderr]).toEqual([
-		2,
-		expect.stringMatching(/golden leads to .*home, outside the workspace.*\[path-outside-workspace\]/),
-	]);
+	expectRefusal(run, /golden leads to .*home, outside the workspace.*\[path-outside-workspace\]/);
 	expect(filesIn(elsewhere)).toEqual(["kept"]);
 });

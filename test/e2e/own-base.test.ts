@@ -1,41 +1,14 @@
-// A pull request that names its own base: the target branch's config decides what a change is compared with.
 import { expect, it } from "vitest";
-import { mergeGroup, pullRequest } from "../support/event-payloads.ts";
-import { openPlay, type Play, type Played } from "../support/github-play.ts";
-import { expectExit, quickConfig, untimed } from "../support/project.ts";
+import { mergeGroup } from "../support/event-payloads.ts";
+import { openPlay } from "../support/github-play.ts";
+import { expectExit, untimed, untimedFiles } from "../support/project.ts";
 
 /** The absolute error is within the limit: only the comparison with the target branch shows that it grew. */
 const config = (more = ""): string =>
-	untimed(quickConfig).replace("gates: {", `${more}gates: { golden: { relative-l2: 10 },`);
-const files = (more = "") => ({
-	"trtgate.yml": config(more),
-	"model.onnx": "fixture:model.onnx",
-	golden: "fixture:golden",
-});
-
-interface Opened {
-	play: Play;
-	base: string;
-	head: string;
-	merge: string;
-}
-
-/** main, and a pull request that makes the outputs wrong and has the given lines in its config. */
-async function openPull(base: string, head: string): Promise<Opened> {
-	const play = await openPlay();
-	const target = play.commit(files(base), { ref: "refs/heads/main" });
-	const change = play.commit(
-		{ ...files(head), "model.onnx": "fixture:wrong.onnx" },
-		{ onto: target, ref: "refs/heads/feature" },
-	);
-	return { play, base: target, head: change, merge: play.merge({ number: 7, base: target, head: change }) };
-}
-
-function runPull({ play, base, head, merge }: Opened): Promise<Played> {
-	const payload = pullRequest({ head, base, merge }, { headRef: "feature" });
-	const job = { event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge" } as const;
-	return play.run({ ...job, replay: { comparison: "same-model" }, depth: 0 });
-}
+	untimed().replace("gates: {", `${more}gates: { golden: { relative-l2: 10 },`);
+const files = (more = "") => ({ ...untimedFiles, "trtgate.yml": config(more) });
+const wrong = { "model.onnx": "fixture:wrong.onnx" };
+const ref = "refs/heads/feature/faster";
 
 it.each([
 	["its own head", 'baseline: { from: pinned, ref: "HEAD^2" }', "baseline.from: base-ref → pinned."],
@@ -43,16 +16,18 @@ it.each([
 ])(
 	"a pull request that names %s as its base is compared with the target branch, and fails",
 	async (_, line, change) => {
-		const pull = await openPull("", `${line}\n`);
-		const played = await runPull(pull);
+		const play = await openPlay();
+		const base = play.commit(files(), { ref: "refs/heads/main" });
+		const head = play.commit({ ...files(`${line}\n`), ...wrong }, { onto: base, ref });
+		const played = await play.pull({ base, head }, { depth: 0 });
 		expectExit(played.run, 1);
 		const { arms, golden, gates } = played.result();
-		expect(arms.base).toMatchObject({ label: "main", commit: pull.base });
+		expect(arms.base).toMatchObject({ label: "main", commit: base });
 		expect(golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
 		expect(gates.filter(({ gate }) => gate === "limit-change")).toContainEqual(
 			expect.objectContaining({ status: "warn", message: expect.stringContaining(change) }),
 		);
-		expect(pull.play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
 	},
 );
 
@@ -60,13 +35,12 @@ it("a pull request is compared with the commit that the target branch's config p
 	const play = await openPlay();
 	const release = play.commit(files(), { ref: "refs/heads/main" });
 	play.tag("v1", release);
-	const wrong = { "model.onnx": "fixture:wrong.onnx" };
 	const base = play.commit(
 		{ ...files("baseline: { from: pinned, ref: v1 }\n"), ...wrong },
 		{ onto: release, ref: "refs/heads/main" },
 	);
-	const head = play.commit({ "trtgate.yml": config(), ...wrong }, { onto: base, ref: "refs/heads/feature" });
-	const played = await runPull({ play, base, head, merge: play.merge({ number: 7, base, head }) });
+	const head = play.commit({ "trtgate.yml": config(), ...wrong }, { onto: base, ref });
+	const played = await play.pull({ base, head }, { depth: 0 });
 	expectExit(played.run, 1);
 	expect(played.result().arms.base).toMatchObject({ label: "v1", commit: release });
 });
@@ -75,14 +49,7 @@ it("a change in the merge queue that has nothing to be compared with is an error
 	const play = await openPlay();
 	const ref = "refs/heads/gh-readonly-queue/main/pr-7";
 	const base = play.commit(files(), { ref });
-	const payload = mergeGroup(base, base);
-	const played = await play.run({
-		event: "merge_group",
-		payload,
-		sha: base,
-		ref,
-		replay: { comparison: "same-model" },
-	});
+	const played = await play.run({ event: "merge_group", payload: mergeGroup(base, base), sha: base, ref });
 	expectExit(played.run, 2);
 	expect(played.result().errors).toMatchObject([
 		{

@@ -1,4 +1,3 @@
-// The npm package, as another repository installs it: packed, installed without a network into an empty folder, run by npx.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

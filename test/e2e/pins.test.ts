@@ -1,4 +1,3 @@
-// `baseline: { from: pin }` on a real repository: the last release is the reference, and where it moves, old and new are measured together.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -21,7 +20,6 @@ function commit(folder: string, tag: string): string {
 	return git(folder, "rev-parse", "HEAD");
 }
 
-/** A repository whose base is its last release, with the nets of a recorded comparison. */
 function pinned() {
 	const top = temporaryFolder();
 	const [folder, kept] = [join(top, "project"), join(top, "kept")];

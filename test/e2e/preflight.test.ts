@@ -1,5 +1,4 @@
-// `trtgate preflight` through the built bundle, on models whose fault lies between nodes; compared with ONNX Runtime's own answer.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-web";
 import { expect, it } from "vitest";
@@ -13,7 +12,7 @@ import {
 	tensor,
 	value,
 } from "../support/onnx-writer.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const { integer } = attribute;
 const zeros = (name: string, dims: readonly number[]) =>
@@ -22,9 +21,7 @@ const numbers = (name: string, dims: readonly number[], ...values: number[]) =>
 	tensor({ name, dims, dtype: 7, raw: int64s(...values) });
 
 async function preflighted(init: ModelInit) {
-	const cwd = temporaryFolder();
-	const path = join(cwd, "m.onnx");
-	writeFileSync(path, model(init));
+	const cwd = writeProject(temporaryFolder(), { "m.onnx": model(init) });
 	const [plain, json] = [
 		await runCli(["preflight", "m.onnx"], { cwd }),
 		await runCli(["preflight", "m.onnx", "--json"], { cwd }),
@@ -38,11 +35,10 @@ async function preflighted(init: ModelInit) {
 		text: plain.stdout,
 		codes: findings.map(({ code, severity }) => `${severity} ${code}`),
 		summary,
-		taken: await isTaken(path),
+		taken: await isTaken(join(cwd, "m.onnx")),
 	};
 }
 
-/** Whether ONNX Runtime loads the model and runs it on zeros. */
 async function isTaken(modelPath: string): Promise<boolean> {
 	try {
 		const session = await InferenceSession.create(modelPath, { logSeverityLevel: 3 });

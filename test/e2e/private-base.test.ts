@@ -1,4 +1,3 @@
-// The base of a private repository, whose commit and LFS files only the job's token may read: git, git-lfs and servers are real.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
 	existsSync,
@@ -12,12 +11,12 @@ import {
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest } from "../support/event-payloads.ts";
-import { checkOut, git } from "../support/git-history.ts";
+import { pullJob } from "../support/event-payloads.ts";
+import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { type PrivateRemote, type RemoteRules, startPrivateRemote } from "../support/private-remote.ts";
-import { expectExit, fixtures, readResult, temporaryFolder, untimed } from "../support/project.ts";
-import { makeRepository, type PullRepository } from "../support/pull-repository.ts";
+import { expectExit, fixtures, readResult, temporaryFolder, untimedFiles } from "../support/project.ts";
+import { makeRepository, type PullRepository, workspaceOf } from "../support/pull-repository.ts";
 
 const token = "ghs_right";
 const model = readFileSync(join(fixtures, "model.onnx"));
@@ -26,15 +25,12 @@ interface Row {
 	what: string;
 	rules?: Partial<RemoteRules>;
 	inputs?: Record<string, string>;
-	/** Programs that the machine lacks. */
 	lacks?: ("git" | "git-lfs")[];
 	/** The server is the user's own; else it stands in for github.com, as its proxy. */
 	isEnterprise?: boolean;
-	/** Before the action. */
 	given?(workspace: string, serverUrl: string): void;
 	exit: number;
 	outcome: string;
-	/** The code, the message and the fix of its error. */
 	says?: [code: string, message: RegExp, fix: RegExp];
 }
 
@@ -116,7 +112,6 @@ function headerOf(secret: string): string {
 	return `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${secret}`).toString("base64")}`;
 }
 
-/** The base's model lies in Git LFS, the head's in the repository. */
 async function openRemote(
 	rules: Partial<RemoteRules> = {},
 ): Promise<{ remote: PrivateRemote; repo: PullRepository }> {
@@ -127,14 +122,13 @@ async function openRemote(
 			return gitDir.path;
 		},
 	});
-	const files = { "trtgate.yml": untimed(), golden: "fixture:golden" };
-	const base = { ...files, ".gitattributes": "*.onnx filter=lfs -text\n", "model.onnx": remote.store(model) };
-	const repo = makeRepository({ base, head: { ...files, ".gitattributes": "", "model.onnx": model } });
+	const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n", "model.onnx": remote.store(model) };
+	const head = { ...untimedFiles, ".gitattributes": "" };
+	const repo = makeRepository({ base: { ...untimedFiles, ...lfs }, head });
 	gitDir.path = repo.origin;
 	return { remote, repo };
 }
 
-/** A PATH with links to this machine's programs, but for those that are not there; the real git writes down how it was called. */
 function pathOf(folder: string, lacks: readonly string[]): { path: string; calls(): string } {
 	const [bin, trace] = [join(folder, "bin"), join(folder, "calls")];
 	mkdirSync(bin);
@@ -150,29 +144,19 @@ function pathOf(folder: string, lacks: readonly string[]): { path: string; calls
 	return { path: bin, calls: () => (existsSync(trace) ? readFileSync(trace, "utf8") : "") };
 }
 
-/** The merge of a pull request, cloned as actions/checkout does without credentials that stay. */
 async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, given }: Row) {
 	const { remote, repo } = await openRemote(rules);
 	const address = `http://127.0.0.1:${remote.port}`;
 	const [serverUrl, proxy] = isEnterprise
 		? [address, {}]
 		: ["http://github.com", { http_proxy: address, no_proxy: "127.0.0.1" }];
-	const at = { folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: repo.merge, depth: 1 };
-	const workspace = checkOut({ origin: repo.origin, ...at });
+	const workspace = workspaceOf(repo);
 	git(workspace, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
 	given?.(workspace, serverUrl);
 	const github = await startLocalGitHub({ gitDir: repo.origin });
 	onTestFinished(github.close);
-	const payload = pullRequest({ head: repo.head, base: repo.base, merge: repo.merge });
 	const temp = temporaryFolder();
-	const job = await github.environment({
-		event: "pull_request",
-		payload,
-		workspace,
-		temp,
-		sha: repo.merge,
-		ref: at.ref,
-	});
+	const job = await github.environment({ ...pullJob(repo), workspace, temp });
 	const { path, calls } = pathOf(temp, lacks);
 	const env = { ...job, ...proxy, GITHUB_SERVER_URL: serverUrl, PATH: path, HOME: temp };
 	const run = await runActionFolder(".", {

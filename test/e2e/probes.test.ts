@@ -1,18 +1,14 @@
-// Probes through the built bundle on ONNX Runtime: models that break one rule each, one that keeps all, and a base that knows it already.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import * as models from "../support/probe-models.ts";
-import { expectExit, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { expectExit, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 interface Project {
-	/** ONNX file by model name. */
 	models: Readonly<Record<string, Uint8Array>>;
-	/** Lines of the config's top level. */
 	top: string;
-	/** Sizes by model name; none: fixed. */
 	dims?: Readonly<Record<string, string>>;
 }
 
@@ -20,15 +16,13 @@ const rows = "{ batch: { min: 1, opt: 4, max: 7 } }";
 const rowsAndTokens = "{ batch: { min: 1, opt: 4, max: 6 }, seq: { min: 2, opt: 8, max: 12 } }";
 
 function write(folder: string, { models: files, top, dims = {} }: Project): string {
-	mkdirSync(folder, { recursive: true });
-	const entries = Object.entries(files).map(([name, bytes]) => {
-		writeFileSync(join(folder, `${name}.onnx`), bytes);
+	const entries = Object.keys(files).map((name) => {
 		const own = dims[name] === undefined ? "" : `, dims: ${dims[name]}`;
 		return `  ${name}: { onnx: ${name}.onnx, workloads: []${own} }\n`;
 	});
 	const config = `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${top}\nmodels:\n${entries.join("")}`;
-	writeFileSync(join(folder, "trtgate.yml"), config);
-	return folder;
+	const onnx = Object.entries(files).map(([name, bytes]) => [`${name}.onnx`, bytes]);
+	return writeProject(folder, { "trtgate.yml": config, ...Object.fromEntries(onnx) });
 }
 
 const gate = (cwd: string, argv: readonly string[] = []) =>
@@ -48,7 +42,7 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 	const byTokens = { maskedMean, ignoresMask, countsPadding };
 	const dimsOf = (names: object, dims: string) => Object.keys(names).map((name) => [name, dims]);
 	const cwd = write(temporaryFolder(), {
-		models: models,
+		models,
 		top: "probes: on",
 		dims: Object.fromEntries([...dimsOf(byRows, rows), ...dimsOf(byTokens, rowsAndTokens)]),
 	});
@@ -143,10 +137,8 @@ it("probes on ONNX Runtime are left to the night by default", async () => {
 		top: "measure: { pairs: [5], warm-up: 1ms, duration: 5ms }",
 		dims: { steady: rows },
 	});
-	writeFileSync(
-		join(cwd, "trtgate.yml"),
-		readFileSync(join(cwd, "trtgate.yml"), "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"),
-	);
+	const path = join(cwd, "trtgate.yml");
+	writeFileSync(path, readFileSync(path, "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"));
 	const run = await gate(cwd);
 	expectExit(run, 0);
 	expect(readResult(join(cwd, "out")).probes).toBeUndefined();

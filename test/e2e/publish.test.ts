@@ -1,25 +1,17 @@
-// The action on a pull request against a local GitHub: runs that come late or again, missing rights, and inputs about what is shown.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
 import { openPlay, type PlayedJob } from "../support/github-play.ts";
-import { expectExit, quickProject, temporaryFolder, untimed } from "../support/project.ts";
+import { expectExit, quickProject, untimedFiles as right, temporaryFolder } from "../support/project.ts";
 
-/** Nothing is timed: these tests are about what is published. */
-const right = { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-/** A model whose output is not that of its golden. */
 const wrong = { ...right, "model.onnx": "fixture:wrong.onnx" };
 
-/** A pull request on top of a base that has no model yet. */
 async function openPull() {
 	const play = await openPlay();
 	const base = play.commit({}, { ref: "refs/heads/main" });
 	const run = (files: typeof right, job: Partial<PlayedJob>) =>
-		play.pull(
-			{ base, head: play.commit(files, { onto: base }) },
-			{ replay: { comparison: "same-model" }, ...job },
-		);
+		play.pull({ base, head: play.commit(files, { onto: base }) }, job);
 	return { state: play.github.state, run };
 }
 

@@ -1,4 +1,3 @@
-// Base and head that are built from other files or in another way: each side by its own config.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +5,6 @@ import {
 	expectExit,
 	type Gated,
 	gateFolders,
-	quickConfig,
 	runCli,
 	temporaryFolder,
 	twoProjects,
@@ -16,13 +14,12 @@ import { type Change, gateReplay } from "../support/replay/gate.ts";
 
 const reports = ["terminal", "report.md", "report.html", "junit.xml"];
 
-/** Both folders hold all files; only the configs differ. */
 function compare(base: string, head: string): Promise<Gated> {
 	const files = { "wrong.onnx": "fixture:wrong.onnx", "copy.onnx": "fixture:model.onnx" };
 	return gateFolders(twoProjects({ ...files, "trtgate.yml": base }, { ...files, "trtgate.yml": head }));
 }
 
-const config = untimed(quickConfig);
+const config = untimed();
 const prepared = (file: string): string =>
 	config.replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: cp ${file} made.onnx`);
 

@@ -1,4 +1,3 @@
-// The actions plan/ and report/ as GitHub runs them, against a local GitHub: same run, after another run, and with hostile artifacts.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -7,7 +6,7 @@ import { formatMatrix, type MatrixJob } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
-import { pullRequest } from "../support/event-payloads.ts";
+import { pullJob, workflowRun } from "../support/event-payloads.ts";
 import { type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { expectExit, temporaryFolder, writeProject } from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
@@ -15,6 +14,8 @@ import { zipOf } from "../support/zip-writer.ts";
 
 const head = "d4e5f6a1b2c30718293a4b5c6d7e8f9012345678";
 const base = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678";
+const model = "version: 1\nmodels:\n  net: { onnx: net.onnx }\n";
+
 interface Place {
 	github: LocalGitHub;
 	workspace: string;
@@ -27,14 +28,12 @@ async function openPlace(): Promise<Place> {
 	return { github, workspace: temporaryFolder(), temp: temporaryFolder() };
 }
 
-/** Plans a push to main with this config. */
-async function planPush({ github, workspace, temp }: Place, config: string): Promise<ActionRun> {
-	writeProject(workspace, { "trtgate.yml": `version: 1\nmodels:\n  net: { onnx: net.onnx }\n${config}` });
+async function planPush(config: string): Promise<ActionRun> {
+	const { github, workspace, temp } = await openPlace();
+	writeProject(workspace, { "trtgate.yml": `${model}${config}` });
 	const job = { event: "push", ref: "refs/heads/main", sha: head, payload: {} } as const;
-	return runActionFolder("plan", {
-		env: await github.environment({ ...job, workspace, temp }),
-		cwd: workspace,
-	});
+	const env = await github.environment({ ...job, workspace, temp });
+	return runActionFolder("plan", { env, cwd: workspace });
 }
 
 function jobs(names: readonly string[]): string {
@@ -53,13 +52,11 @@ function resultOf(gpu: string, overrides: Partial<Result> = {}): Result {
 	});
 }
 
-/** Puts an archive beside the others of a run, as another job would have. */
-function addArtifact({ github }: Place, runId: number, artifact: { name: string; archive: Buffer }): void {
-	github.addArtifact({ runId, ...artifact });
-}
+const failing = (gpu: string): Result =>
+	resultOf(gpu, { outcome: "fail", gates: [buildGate({ status: "fail" })] });
 
-const addResult = (place: Place, name: string, result: Result, runId = 500): void =>
-	addArtifact(place, runId, { name: `trtgate-${name}`, archive: archiveOf(result) });
+const addResult = ({ github }: Place, name: string, result: Result, runId = 500) =>
+	github.addArtifact({ runId, name: `trtgate-${name}`, archive: archiveOf(result) });
 
 function archiveOf(result: Result): Buffer {
 	return zipOf([
@@ -69,27 +66,18 @@ function archiveOf(result: Result): Buffer {
 }
 
 async function reportSameRun(
-	place: Place,
+	{ github, workspace, temp }: Place,
 	inputs: Record<string, string>,
 	job: object = {},
 ): Promise<ActionRun> {
-	const { github, workspace, temp } = place;
-	const env = await github.environment({
-		event: "pull_request",
-		ref: "refs/pull/7/merge",
-		sha: "c".repeat(40),
-		workspace,
-		temp,
-		payload: pullRequest({ head, base }),
-		runId: 500,
-		...job,
-	});
+	const pull = pullJob({ head, base, merge: "c".repeat(40) });
+	const env = await github.environment({ ...pull, workspace, temp, runId: 500, ...job });
 	return runActionFolder("report", { inputs, env, cwd: workspace });
 }
 
 interface Cause {
-	headSha?: string;
-	headRepository?: string;
+	/** Repository of the head. */
+	from?: string;
 	event?: string;
 }
 
@@ -99,35 +87,20 @@ async function reportAfter(
 	cause: Cause = {},
 ): Promise<ActionRun> {
 	const { github, workspace, temp } = place;
-	const payload = {
-		action: "completed",
-		workflow_run: {
-			id: 500,
-			run_attempt: 1,
-			head_sha: cause.headSha ?? head,
-			head_branch: "change",
-			event: cause.event ?? "pull_request",
-			conclusion: "failure",
-			head_repository: { full_name: cause.headRepository ?? "stranger/engines" },
-			pull_requests: [],
-		},
-	};
-	const permissions = {
-		actions: "read",
-		"pull-requests": "write",
-		checks: "write",
-		contents: "read",
-	} as const;
+	const { event = "pull_request", from = "stranger/engines" } = cause;
+	const run = { id: 500, run_attempt: 1, head_branch: "change", event, pull_requests: [] };
 	const env = await github.environment({
-		event: "workflow_run",
-		ref: "refs/heads/main",
-		sha: base,
-		workspace,
-		temp,
-		payload,
-		permissions,
-		runId: 600,
-		isFork: true,
+		...{
+			event: "workflow_run",
+			ref: "refs/heads/main",
+			sha: base,
+			workspace,
+			temp,
+			runId: 600,
+			isFork: true,
+		},
+		payload: workflowRun(head, { ...run, head_repository: { full_name: from } }),
+		permissions: { actions: "read", "pull-requests": "write", checks: "write", contents: "read" },
 	});
 	return runActionFolder("report", { inputs, env, cwd: workspace });
 }
@@ -136,20 +109,22 @@ async function merged({ workspace }: Place): Promise<Result> {
 	return parseResult(await readFile(join(workspace, "trtgate-merged", "result.json"), "utf8"), "result.json");
 }
 
-function forkPull(place: Place, sha = head): void {
-	place.github.addPull({
-		number: 7,
-		headSha: sha,
-		headRef: "change",
-		headRepository: "stranger/engines",
-		baseRef: "main",
-		baseSha: base,
-	});
+const pull = { number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base };
+
+/** With a fork's pull request. */
+async function openFork(headSha = head): Promise<Place> {
+	const place = await openPlace();
+	place.github.addPull({ ...pull, headSha, headRepository: "stranger/engines" });
+	return place;
 }
+
+const forbidden = { status: 403, body: { message: "Resource not accessible by integration" } };
+const rights = { permissions: { "pull-requests": "write", checks: "write" } };
+const isLost = { exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } };
+const passed = { exitCode: 0, outputs: { outcome: "pass" } };
 
 it("plan/ makes a matrix of trtgate.yml", async () => {
 	const run = await planPush(
-		await openPlace(),
 		"runners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
 	);
 	expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
@@ -165,22 +140,14 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 it("plan/ shows that the jobs measure where it announces them, and report/ concludes that", async () => {
 	const place = await openPlace();
 	const { github, temp } = place;
-	const config = { "trtgate.yml": "version: 1\nmodels:\n  net: { onnx: net.onnx }\n" };
+	const config = { "trtgate.yml": model };
 	const pull = makeRepository({ base: config, head: config });
 	github.addComment({
 		issue: 7,
 		body: `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${pull.base} -->\nEarlier.\n`,
 		author: "github-actions[bot]",
 	});
-	const job = {
-		event: "pull_request" as const,
-		ref: "refs/pull/7/merge",
-		sha: pull.merge,
-		workspace: workspaceOf(pull),
-		temp,
-		payload: pullRequest({ head: pull.head, base: pull.base, merge: pull.merge }),
-		runId: 500,
-	};
+	const job = { ...pullJob(pull), workspace: workspaceOf(pull), temp, runId: 500 };
 	const env = await github.environment(job);
 	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env, cwd: job.workspace });
 	expectExit(plan, 0);
@@ -193,7 +160,7 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 	const arms = { base: { label: "main", commit: pull.base }, head: { label: "#7", commit: pull.merge } };
 	addResult(place, "all", resultOf("l4", { arms }));
 	const { matrix = "", review = "" } = plan.outputs;
-	await reportSameRun(place, { expected: matrix, review }, { sha: pull.merge, payload: job.payload });
+	await reportSameRun(place, { expected: matrix, review }, pullJob(pull));
 	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "success" }]);
 	expect(github.state.comments.map(({ body }) => body)).toEqual([
 		expect.not.stringMatching(/Earlier|being measured/),
@@ -201,8 +168,7 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 	expect(github.state.violations).toEqual([]);
 });
 
-const config = (labels: string) =>
-	`version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
+const config = (labels: string) => `${model}runners: [{ name: l4, labels: ${labels} }]\n`;
 
 async function planPull(base: string | null, head: string): Promise<ActionRun> {
 	const { github, temp } = await openPlace();
@@ -211,15 +177,7 @@ async function planPull(base: string | null, head: string): Promise<ActionRun> {
 		head: { "trtgate.yml": head },
 	});
 	const workspace = workspaceOf(pull);
-	const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
-	const env = await github.environment({
-		event: "pull_request",
-		ref: "refs/pull/7/merge",
-		sha: pull.merge,
-		workspace,
-		temp,
-		payload,
-	});
+	const env = await github.environment({ ...pullJob(pull), workspace, temp });
 	return runActionFolder("plan", { env, cwd: workspace });
 }
 
@@ -247,7 +205,7 @@ it("plan/ refuses it if the base has no config", async () => {
 });
 
 it("plan/ annotates the line of a fault in the config", async () => {
-	const run = await planPush(await openPlace(), "runners: [{ nmae: l4, labels: x }]\n");
+	const run = await planPush("runners: [{ nmae: l4, labels: x }]\n");
 	expect(run.exitCode).toBe(2);
 	expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
 		...{ level: "error", file: "trtgate.yml", line: 4 },
@@ -292,41 +250,29 @@ it("report/ in the run that measured updates its comment in the next run, and fi
 	addResult(place, "gate", resultOf("l4"));
 	expect((await reportSameRun(place, {})).exitCode).toBe(0);
 	const again = await reportSameRun(place, { name: "" });
-	expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect(again).toMatchObject(passed);
 	expect(place.github.state.comments).toHaveLength(1);
 });
 
 it("report/ in the run that measured reports that no part arrived", async () => {
 	const place = await openPlace();
 	const run = await reportSameRun(place, {});
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(run).toMatchObject(isLost);
 	expect(run.annotations[0]?.message).toContain("It has no artifact trtgate-gate with a result.json");
 });
 
-/** Leftovers of a part's job in an attempt of run 500. */
-function addPart(
-	place: Place,
-	gpu: string,
-	{ attempt = 1, overrides = {} }: { attempt?: number; overrides?: Partial<Result> } = {},
-): void {
+function addPart(place: Place, gpu: string, attempt = 1): void {
 	const run = { id: 500, attempt, job: "measure", part: gpu, runner: `runner-${gpu}-${attempt}` };
-	const name = attempt === 1 ? `trtgate-${gpu}` : `trtgate-${gpu}-attempt${attempt}`;
-	addArtifact(place, 500, { name, archive: archiveOf(resultOf(gpu, { run, ...overrides })) });
+	addResult(place, attempt === 1 ? gpu : `${gpu}-attempt${attempt}`, resultOf(gpu, { run }));
 	addJob(place, gpu, { attempt, from: -60 });
 }
 
-/** A job that began so many seconds from now, and has no end yet. */
 function addJob({ github }: Place, gpu: string, { attempt, from }: { attempt: number; from: number }): void {
 	const startedAt = `${new Date(Date.now() + 1000 * from).toISOString().slice(0, 19)}Z`;
 	const runner = `runner-${gpu}-${attempt}`;
 	github.state.jobs.push({
-		id: 7000 + github.state.jobs.length,
-		runId: 500,
-		attempt,
-		name: `measure (${gpu})`,
-		runner,
-		startedAt,
-		completedAt: null,
+		...{ id: 7000 + github.state.jobs.length, runId: 500, attempt, name: `measure (${gpu})` },
+		...{ runner, startedAt, completedAt: null },
 	});
 }
 
@@ -334,13 +280,9 @@ it("report/ in a second attempt shows no result of the first for jobs that were 
 	const place = await openPlace();
 	for (const gpu of ["l4", "h200"]) addPart(place, gpu);
 	const expected = jobs(["l4", "h200"]);
-	expect(await reportSameRun(place, { expected })).toMatchObject({
-		exitCode: 0,
-		outputs: { outcome: "pass" },
-	});
+	expect(await reportSameRun(place, { expected })).toMatchObject(passed);
 	for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
-	const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(await reportSameRun(place, { expected }, { runAttempt: 2 })).toMatchObject(isLost);
 	const result = await merged(place);
 	expect(result.run).toMatchObject({ id: 500, attempt: 2 });
 	expect(result.parts).toMatchObject([
@@ -362,9 +304,9 @@ it("report/ in a second attempt uses the result of a job that was not run again,
 	const place = await openPlace();
 	addPart(place, "h200");
 	addJob(place, "l4", { attempt: 1, from: -60 });
-	addPart(place, "l4", { attempt: 2 });
+	addPart(place, "l4", 2);
 	const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
-	expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect(run, run.stdout).toMatchObject(passed);
 	expect((await merged(place)).parts).toMatchObject([
 		{ name: "h200", state: "merged", attempt: 1 },
 		{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
@@ -377,8 +319,7 @@ it("report/ in a second attempt uses the result of a job that was not run again,
 it("report/ in a second attempt uses no result of the first without the right to read the list of jobs, and names that right", async () => {
 	const place = await openPlace();
 	addPart(place, "l4");
-	const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
-	const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
+	const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...rights, runAttempt: 2 });
 	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
 	expect((await merged(place)).parts).toMatchObject([
 		{
@@ -388,14 +329,12 @@ it("report/ in a second attempt uses no result of the first without the right to
 	]);
 });
 
-const rights = { permissions: { "pull-requests": "write", checks: "write" } };
-
 it("report/ without a plan does not use the result of an earlier attempt in place of a lost one", async () => {
 	const place = await openPlace();
 	const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
 	addResult(place, "gate", resultOf("l4", { run }));
 	const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
-	expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(lost).toMatchObject(isLost);
 	expect(place.github.state.comments.map(({ body }) => body)).toEqual([
 		expect.stringMatching(
 			/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result\. Its last result is from attempt 1/,
@@ -419,7 +358,7 @@ it("report/ without a plan uses only the artifact of its own config, name and jo
 		expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
 	]);
 	const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
-	expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect(found).toMatchObject(passed);
 });
 
 it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
@@ -440,15 +379,13 @@ const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: {
 it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
 	const place = await openPlace();
 	const { state } = place.github;
-	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-	for (const [runId, result] of [
-		[500, failing],
-		[501, resultOf("L4")],
+	for (const [runId, result, exit, issue] of [
+		[500, failing("L4"), 1, "open"],
+		[501, resultOf("L4"), 0, "closed"],
 	] as const) {
 		addResult(place, "l4", result, runId);
-		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
-		expectExit(run, result === failing ? 1 : 0);
-		expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
+		expectExit(await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId }), exit);
+		expect(state.issues.map(({ state: is }) => is)).toEqual([issue]);
 		expect(state.issues[0]?.body).toContain("run:500 ");
 	}
 	expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
@@ -456,16 +393,14 @@ it("report/ at night opens one issue for the whole matrix, keeps it up to date, 
 
 it("report/ at night opens none if the input disables it", async () => {
 	const place = await openPlace();
-	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-	addResult(place, "gate", failing);
+	addResult(place, "gate", failing("L4"));
 	expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
 	expect(place.github.state.issues).toEqual([]);
 });
 
 it("report/ after a fork's run finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
-	const place = await openPlace();
-	forkPull(place);
-	addResult(place, "l4", resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] }));
+	const place = await openFork();
+	addResult(place, "l4", failing("l4"));
 	const run = await reportAfter(place, { expected: jobs(["l4"]) });
 	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
 	expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
@@ -475,11 +410,10 @@ it("report/ after a fork's run finds run, commit and pull request through GitHub
 });
 
 it("report/ after a fork's run says first that nobody verified its figures, and is nowhere green", async () => {
-	const place = await openPlace();
-	forkPull(place);
+	const place = await openFork();
 	addResult(place, "gate", resultOf("l4"));
 	const run = await reportAfter(place, {});
-	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect(run).toMatchObject(passed);
 	const [comment] = place.github.state.comments;
 	expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
 	expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
@@ -496,30 +430,23 @@ it("report/ after a fork's run says first that nobody verified its figures, and 
 });
 
 it("report/ after a fork's run sets no green status if it may not create a check run", async () => {
-	const place = await openPlace();
-	forkPull(place);
+	const place = await openFork();
 	addResult(place, "gate", resultOf("l4"));
-	place.github.inject({
-		method: "POST",
-		path: /check-runs$/,
-		status: 403,
-		body: { message: "Resource not accessible by integration" },
-	});
+	place.github.inject({ method: "POST", path: /check-runs$/, ...forbidden });
 	expect((await reportAfter(place, {})).exitCode).toBe(0);
 });
 
 it("report/ after a fork's run does not label the run of a branch of the own repository", async () => {
 	const place = await openPlace();
-	place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
+	place.github.addPull(pull);
 	addResult(place, "gate", resultOf("l4"));
-	await reportAfter(place, {}, { headRepository: "acme/engines" });
+	await reportAfter(place, {}, { from: "acme/engines" });
 	expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
 	expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
 });
 
 it("report/ after a fork's run does not comment on a pull request that has moved on", async () => {
-	const place = await openPlace();
-	forkPull(place, "e".repeat(40));
+	const place = await openFork("e".repeat(40));
 	addResult(place, "gate", resultOf("l4"));
 	const run = await reportAfter(place, {});
 	expect(place.github.state.comments).toEqual([]);
@@ -529,11 +456,10 @@ it("report/ after a fork's run does not comment on a pull request that has moved
 });
 
 it.each([
-	["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
+	["no pull request", { from: "someone/else" }, "no open pull request has this branch"],
 	["another event", { event: "push" }, "the run was for push"],
 ] as const)("report/ after a fork's run does not comment for %s", async (_, cause, why) => {
-	const place = await openPlace();
-	forkPull(place);
+	const place = await openFork();
 	addResult(place, "gate", resultOf("l4"));
 	const run = await reportAfter(place, {}, cause);
 	expect(place.github.state.comments).toEqual([]);
@@ -541,8 +467,7 @@ it.each([
 });
 
 it("report/ after a fork's run shows each part that is none as refused", async () => {
-	const place = await openPlace();
-	forkPull(place);
+	const place = await openFork();
 	const holding = (content: string | Buffer, more: { name?: string; mode?: number } = {}) =>
 		zipOf([{ name: "result.json", content, ...more }]);
 	const measuredOther = (commit: { commit?: string }) =>
@@ -561,7 +486,7 @@ it("report/ after a fork's run shows each part that is none as refused", async (
 		"wrong-schema": [holding('{"schemaVersion":1,"__proto__":{"outcome":"pass"}}'), /not a result/],
 	};
 	for (const [name, [archive]] of Object.entries(refused))
-		addArtifact(place, 500, { name: `trtgate-${name}`, archive });
+		place.github.addArtifact({ runId: 500, name: `trtgate-${name}`, archive });
 	addResult(place, "h200", resultOf("h200"));
 	const run = await reportAfter(place, { expected: jobs([...Object.keys(refused), "h200"]) });
 	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
@@ -574,13 +499,8 @@ it("report/ after a fork's run shows each part that is none as refused", async (
 
 it("report/ after a fork's run reports what permission it lacks to find out about the run", async () => {
 	const place = await openPlace();
-	place.github.inject({
-		method: "GET",
-		path: /actions\/runs\/500$/,
-		status: 403,
-		body: { message: "Resource not accessible by integration" },
-	});
+	place.github.inject({ method: "GET", path: /actions\/runs\/500$/, ...forbidden });
 	const run = await reportAfter(place, {});
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+	expect(run).toMatchObject(isLost);
 	expect(run.annotations[0]?.message).toContain("actions: read");
 });

@@ -1,4 +1,3 @@
-// The gate through the built bundle, on ONNX Runtime.
 import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -17,10 +16,8 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-/** A quick base, and the same with a change as the head. */
 const changed = (head: Record<string, string>, atEnd?: AtEnd) => gateFolders(twoProjects({}, head, atEnd));
 
-/** Runs that several tests read. */
 let same: Gated;
 let wrong: Gated;
 beforeAll(async () => {

@@ -1,10 +1,9 @@
-// Which trtgate.yml each side of a run on the command line is read from.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { git } from "../support/git-history.ts";
 import {
-	type CliRun,
-	quickConfig,
+	expectExit,
+	untimedFiles as project,
 	quickProject,
 	readResult,
 	runCli,
@@ -13,8 +12,7 @@ import {
 	writeProject,
 } from "../support/project.ts";
 
-const config = untimed(quickConfig);
-/** Its golden passes whatever the model computes. */
+const config = untimed();
 const loose = config.replace(
 	"gates: {",
 	"gates: { golden: { relative-l2: 1000, error-growth: { fail: off } },",
@@ -23,7 +21,6 @@ const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
 type Files = Readonly<Record<string, string>>;
 
-/** A commit of each, the last one checked out. */
 function repositoryOf(...commits: readonly Files[]): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q");
@@ -35,25 +32,22 @@ function repositoryOf(...commits: readonly Files[]): string {
 	return folder;
 }
 
-const project = { "trtgate.yml": config, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-
 async function gate(cwd: string, ...argv: readonly string[]) {
 	const run = await runCli(["run", "--out", "out", ...argv], { cwd });
 	const result = () => readResult(join(cwd, "out"));
 	return { run, result, notes: () => result().notes.join("\n") };
 }
 
-const said = ({ stdout, stderr }: CliRun): string => (stdout + stderr).replace(/\s+/g, " ");
-
 it("a config that --config names holds for both sides, and the report says so", async () => {
 	const cwd = repositoryOf(project, { ...wrong, "loose.yml": loose });
 	const own = await gate(cwd, "--base", "HEAD~1");
-	expect(own.run.exit, said(own.run)).toBe(1);
+	expectExit(own.run, 1);
 	expect(own.notes()).not.toContain("both sides");
 	const named = await gate(cwd, "--base", "HEAD~1", "--config", "loose.yml");
-	expect(named.run.exit, said(named.run)).toBe(0);
+	expectExit(named.run, 0);
 	expect(named.notes()).toContain("loose.yml was used for both sides.");
-	expect(said(named.run)).toContain("loose.yml was used for both sides.");
+	const { stdout, stderr } = named.run;
+	expect((stdout + stderr).replace(/\s+/g, " ")).toContain("loose.yml was used for both sides.");
 });
 
 it("a head that is a git ref is built by the config at that ref", async () => {
@@ -65,7 +59,7 @@ it("a head that is a git ref is built by the config at that ref", async () => {
 	git(cwd, "checkout", "-q", "HEAD~1");
 	const base = git(cwd, "rev-parse", "HEAD");
 	const { run, result } = await gate(cwd, "--base", "HEAD", "--head", "change");
-	expect(run.exit, said(run)).toBe(1);
+	expectExit(run, 1);
 	expect(result().arms.base).toMatchObject({ commit: base });
 	expect(git(cwd, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(result().golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
@@ -79,7 +73,7 @@ it("a first change, whose base has no config, uses the head's for both sides and
 	const { "trtgate.yml": _, ...models } = project;
 	const cwd = repositoryOf(models, { "trtgate.yml": config });
 	const { run, result, notes } = await gate(cwd, "--base", "HEAD~1");
-	expect(run.exit, said(run)).toBe(0);
+	expectExit(run, 0);
 	expect(notes()).toContain(
 		"The base has no trtgate.yml: the head's recipes and rules were used for both sides.",
 	);
@@ -96,7 +90,7 @@ it("a base whose config cannot be read warns, with the fault", async () => {
 		{ "trtgate.yml": config },
 	);
 	const { run, result } = await gate(cwd, "--base", "HEAD~1");
-	expect(run.exit, said(run)).toBe(0);
+	expectExit(run, 0);
 	expect(result().gates.filter(({ status }) => status !== "pass")).toMatchObject([
 		{
 			gate: "limit-change",
@@ -112,7 +106,7 @@ it("rules of the base hold for a head that is the working tree, whatever that sa
 	const cwd = repositoryOf(project);
 	quickProject(cwd, { "trtgate.yml": loose, ...wrong });
 	const { run, result } = await gate(cwd, "--base", "HEAD");
-	expect(run.exit, said(run)).toBe(1);
+	expectExit(run, 1);
 	expect(
 		result()
 			.gates.filter(({ gate }) => gate === "golden")
@@ -127,7 +121,7 @@ it("an engine that only the base has is lost coverage by the base's rules", asyn
 			.replace("gates: {", `gates: { ${gates}`);
 	const cwd = repositoryOf({ ...project, "trtgate.yml": two("coverage: fail, ") }, { "trtgate.yml": config });
 	const { run, result } = await gate(cwd, "--base", "HEAD~1");
-	expect(run.exit, said(run)).toBe(1);
+	expectExit(run, 1);
 	const lost = result().gates.filter(({ gate }) => gate === "coverage");
 	expect(lost).toMatchObject([{ status: "fail", model: "more", engine: "fp32" }]);
 });

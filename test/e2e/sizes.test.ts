@@ -1,4 +1,3 @@
-// Sizes of inputs through the built bundle: tried out by init, checked by preflight, and refused by the gate before anything runs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

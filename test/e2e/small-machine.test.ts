@@ -1,40 +1,24 @@
-// A machine with too little memory, or too slow, for base and head alike: the runner's fault, never the change's.
-import { spawn } from "node:child_process";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { outputOf } from "../support/child-output.ts";
 import {
 	type AtEnd,
 	distWithFaultyWorker,
+	expectExit,
+	gateFolders,
 	quickConfig,
 	readResult,
-	runCli,
+	runLimited,
 	twoProjects,
 } from "../support/project.ts";
 
 const arms = (files: Record<string, string> = {}, atEnd?: AtEnd): string =>
 	twoProjects(files, { "model.onnx": "fixture:reexported.onnx", ...files }, atEnd);
 
-const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
-
 it("a machine whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
 	const cwd = arms();
-	const program = [
-		"-c",
-		'ulimit -v 1500000; exec "$@"',
-		"sh",
-		process.execPath,
-		resolve("dist/cli.js"),
-		...argv,
-	];
-	const env = {
-		PATH: process.env["PATH"] ?? "",
-		HOME: cwd,
-		XDG_CACHE_HOME: join(cwd, ".cache"),
-		NO_COLOR: "1",
-	};
-	const run = await outputOf(spawn("sh", program, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
-	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
+	const run = await runLimited("-v 1500000", argv, cwd);
+	expectExit(run, 3);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	// By its version, Node refuses the memory or ends itself.
@@ -55,33 +39,23 @@ const onHead = (misbehave: string): string =>
 const notStarted =
 	'write(JSON.stringify({ kind: "failed", message: "no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory" })); process.exit(1);';
 
-// At the same time, as those that take too long only wait.
 describe.concurrent("a build", () => {
-	it.for<[string, string, string, number, object]>([
-		[
-			"cannot start the runtime in the head",
-			onHead(notStarted),
-			generous,
-			3,
-			{ outcome: "error", failureKind: "runner" },
-		],
-		[
-			"runs out of memory on both sides",
-			outOfMemory,
-			generous,
-			3,
-			{ outcome: "error", failureKind: "runner" },
-		],
-		["runs out of memory only in the head", onHead(outOfMemory), generous, 1, { outcome: "fail" }],
-		["takes too long on both sides", forEver, "1s", 3, { outcome: "error", failureKind: "runner" }],
-		["takes too long only in the head", onHead(forEver), generous, 1, { outcome: "fail" }],
-	])("a build that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
+	const runnersFault = [3, { outcome: "error", failureKind: "runner" }] as const;
+	const failure = [1, { outcome: "fail" }] as const;
+	it.for([
+		["cannot start the runtime in the head", onHead(notStarted), generous, ...runnersFault],
+		["runs out of memory on both sides", outOfMemory, generous, ...runnersFault],
+		["runs out of memory only in the head", onHead(outOfMemory), generous, ...failure],
+		["takes too long on both sides", forEver, "1s", ...runnersFault],
+		["takes too long only in the head", onHead(forEver), generous, ...failure],
+	] as const)("a build that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
 		const cwd = arms(
 			{ "trtgate.yml": quickConfig.replace("threads: 1", `threads: 1, build-timeout: ${limit}`) },
 			onTestFinished,
 		);
-		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave, onTestFinished) });
-		expect(run.exit, run.stdout + run.stderr).toBe(exit);
-		expect(readResult(join(cwd, "out"))).toMatchObject(outcome);
+		const dist = distWithFaultyWorker("build", misbehave, onTestFinished);
+		const { run, result } = await gateFolders(cwd, { dist });
+		expectExit(run, exit);
+		expect(result).toMatchObject(outcome);
 	});
 });

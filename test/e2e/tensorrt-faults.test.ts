@@ -1,4 +1,3 @@
-// Builds by a trtexec that fails or hangs, through the built bundle: the model is refused, or the runner is at fault.
 import { expect, it } from "vitest";
 import { gateReplay } from "../support/replay/gate.ts";
 import type { ReplayFault } from "../support/replay/install.ts";

@@ -1,9 +1,7 @@
-// A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, other processes on the GPU, locks of the dead.
 import { readdirSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { expectExit, lockOf, temporaryFolder, writeProject } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 import type { Replay } from "../support/replay/install.ts";
 
@@ -13,7 +11,6 @@ const config = [
 	["pairs: [5, 8]", "pairs: [5]"],
 ] as const;
 
-// At the same time, as they mostly wait for what the GPU is doing.
 describe.concurrent("an nvidia-smi that", () => {
 	it.for([
 		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],
@@ -23,7 +20,7 @@ describe.concurrent("an nvidia-smi that", () => {
 		async ([_what, smi, says, scale], { expect, onTestFinished }) => {
 			const replay: Replay = { comparison: "same-model", smi, scale };
 			const { run, result } = await gateReplay(replay, { config, atEnd: onTestFinished });
-			expect(run.exit, run.stdout + run.stderr).toBe(0);
+			expectExit(run, 0);
 			expect(result).toMatchObject({ outcome: "pass", errors: [] });
 			expect(result.failureKind).toBeUndefined();
 			expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 0 });
@@ -45,7 +42,7 @@ it("another process on the GPU that is there in every run leaves nothing to comp
 	writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
 	const smi = `steady=yes speed=10 apps=${apps}`;
 	const { run, result } = await gateReplay({ comparison: "same-model", smi, scale: 0.1 }, { config });
-	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	expectExit(run, 3);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
 	expect(result.errors[0]?.message).toMatch(/another process used the GPU: acme-/);
@@ -54,18 +51,10 @@ it("another process on the GPU that is there in every run leaves nothing to comp
 });
 
 it("the lock of a GPU whose owner has died on this machine is broken, and given back at the end", async () => {
-	const dead = {
-		pid: 4_000_000,
-		host: hostname(),
-		space: "",
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "",
-		token: "x",
-	};
-	const lock = { [`.locks/${gpuUuid}.lock`]: JSON.stringify(dead) };
+	const lock = { [`.locks/${gpuUuid}.lock`]: lockOf({ pid: 4_000_000 }) };
 	const given = (folder: string): void => void writeProject(folder, lock);
 	const { run, result, folder } = await gateReplay({ comparison: "same-model" }, { config, given });
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expectExit(run, 0);
 	expect(result.outcome).toBe("pass");
 	expect(run.stderr).not.toContain("wait for the GPU");
 	expect(readdirSync(join(folder, ".locks"))).toEqual([]);

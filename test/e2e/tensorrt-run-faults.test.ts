@@ -1,11 +1,10 @@
-// Timed runs and golden cases by a trtexec that fails, lies or misbehaves, through the built bundle.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { expectExit, readResult, temporaryFolder, writeProject } from "../support/project.ts";
-import { gateReplay } from "../support/replay/gate.ts";
-import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
+import { canMount, expectExit, readResult, temporaryFolder } from "../support/project.ts";
+import { gateReplay, writeArms } from "../support/replay/gate.ts";
+import { installReplay, type ReplayFault } from "../support/replay/install.ts";
 
 const short = [["warm-up: 300ms, duration: 1s", "warm-up: 1ms, duration: 100ms"]] as const;
 const impatient = [...short, ["timeout: 5m", "timeout: 1s"]] as const;
@@ -78,27 +77,10 @@ it("a trtexec that works, fails once and forks a child that outlives it changes 
 	expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
 });
 
-/** User namespaces are not to be had everywhere. */
-const canMount = ((): boolean => {
-	try {
-		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
-			stdio: "ignore",
-		});
-		return true;
-	} catch {
-		return false;
-	}
-})();
-
-it.skipIf(!canMount)(
+it.skipIf(!canMount())(
 	"a disk that fills while trtexec writes its times is the runner's fault, by name (needs user namespaces)",
 	() => {
-		const folder = temporaryFolder();
-		for (const arm of ["base", "head"] as const) {
-			const files = comparisonFiles("same-model", arm);
-			const config = String(files["trtgate.yml"]).replace(...withoutGolden);
-			writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-		}
+		const folder = writeArms(temporaryFolder(), "same-model", (config) => config.replace(...withoutGolden));
 		mkdirSync(join(folder, "small"));
 		const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
 		const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;

@@ -1,5 +1,3 @@
-// Settings of TensorRT from trtgate.yml through the bundle to the trtexec that runs.
-
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,51 +1,35 @@
-// The gate through the built bundle, on TensorRT: what the GPU did meanwhile, turns on it, profiles and caches.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import type { Result } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import {
-	type CliRun,
+	type CliOptions,
 	expectExit,
-	readResult,
+	expectRefusal,
+	type Gated,
+	gateFolders,
+	lockOf,
 	runCli,
 	temporaryFolder,
-	writeProject,
 } from "../support/project.ts";
-import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+import { writeArms } from "../support/replay/gate.ts";
+import { installReplay, type Replay } from "../support/replay/install.ts";
 
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 
-interface Gated {
-	run: CliRun;
-	result: Result;
-	out: string;
-}
+const projectOf = ({ comparison }: Replay): string => writeArms(temporaryFolder(), comparison);
 
-function projectOf(replay: Replay): string {
-	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const)
-		writeProject(join(folder, arm), comparisonFiles(replay.comparison, arm));
-	return folder;
-}
-
+/** Its result stays what it is when the folder is gated again. */
 async function gateIn(
 	folder: string,
 	replay: Replay,
-	env: Readonly<Record<string, string>> = {},
-	onStderr: (text: string) => void = () => {},
+	more: Pick<CliOptions, "onStderr"> = {},
 ): Promise<Gated> {
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-		cwd: folder,
-		env: { PATH: installReplay(folder, replay), XDG_CACHE_HOME: join(folder, "caches"), ...env },
-		onStderr,
-	});
-	const out = join(folder, "out");
-	return { run, result: readResult(out), out };
+	const env = { PATH: installReplay(folder, replay), XDG_CACHE_HOME: join(folder, "caches") };
+	return { ...(await gateFolders(folder, { env, ...more })) };
 }
 
-/** A minute of the recorded GPU under load. */
 function busySamples(folder: string): string {
 	const [header = "", ...rows] = readFileSync("test/fixtures/nvidia-smi/h200-query-load.csv", "utf8")
 		.trim()
@@ -76,15 +60,10 @@ it("the GPU beside the runs is recorded with each run and on both sides of its w
 it("the GPU beside the runs must be one that CUDA_VISIBLE_DEVICES leaves to see", async () => {
 	const replay = { comparison: "same-model" } as const;
 	const folder = projectOf(replay);
-	const { exit, stderr } = await runCli(["run", "--base", "base", "--head", "head"], {
-		cwd: folder,
-		env: { PATH: installReplay(folder, replay), CUDA_VISIBLE_DEVICES: "7" },
-	});
-	expect(exit).toBe(2);
-	expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
+	const env = { PATH: installReplay(folder, replay), CUDA_VISIBLE_DEVICES: "7" };
+	expectRefusal((await gateFolders(folder, { env })).run, 'no GPU called "7" (CUDA_VISIBLE_DEVICES)');
 });
 
-/** nsys or ncu on the PATH of a project, as the double knows it. */
 function installNsight(folder: string, tool: "nsys" | "ncu", mode: string): void {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
@@ -108,7 +87,8 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	installNsight(folder, "nsys", "full");
 	installNsight(folder, "ncu", "full");
 	askForNcu(folder);
-	const { result, out } = await gateIn(folder, replay);
+	const { result, report } = await gateIn(folder, replay);
+	const out = join(folder, "out");
 	expect(result.backend).toMatchObject({
 		device: "NVIDIA H200",
 		memoryBytes: 143771 * 1024 ** 2,
@@ -138,24 +118,23 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	expect(paths.filter((path) => path.endsWith("_cuda_gpu_kern_sum.csv"))).toHaveLength(2);
 	for (const path of paths) expect(existsSync(join(out, path)), path).toBe(true);
 	for (const path of paths.filter((one) => /profile(-\d)?\.json$/.test(one))) {
-		expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
+		expect(parseProfile(report(path)).layers.length, path).toBeGreaterThan(3);
 	}
 	const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
 	expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
 	const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
-	expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
+	expect(report(log?.path ?? "")).toContain("regex:^sm80_xmma_gemm_f16f16");
 
 	const { account } = row?.explanation ?? {};
 	expect(account).toMatchObject({ from: "runs", profiles: 5 });
 	expect(account?.attributedMs).toBeGreaterThan(0.8 * (account?.measuredMs ?? Number.NaN));
-	expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
+	expect(report("report.md")).toMatch(
 		/- \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – weights changed: 4,608 → 18,432 values\./,
 	);
 	const again = await runCli(["explain", out], { cwd: folder });
 	expect(again.stdout).toMatch(/block1 \+ block1\.relu – weights changed: 4,608 → 18,432 values/);
-	const html = readFileSync(join(out, "report.html"), "utf8");
 	for (const words of ["Where the time went", "All 15 layers", "Kernels by time"])
-		expect(html).toContain(words);
+		expect(report("report.html")).toContain(words);
 });
 
 it("profiles report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
@@ -220,22 +199,10 @@ it("the lease of a GPU is waited for while another job holds it, is released at 
 	installNsight(folder, "nsys", "full");
 	const path = join(folder, ".locks", `${gpuUuid}.lock`);
 	mkdirSync(join(folder, ".locks"));
-	const owner = {
-		pid: process.pid,
-		host: hostname(),
-		space: "",
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "",
-		token: "x",
-	};
-	writeFileSync(path, JSON.stringify(owner));
-	const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
-	const { run, result } = await gateIn(
-		folder,
-		replay,
-		{},
-		(text) => text.includes("in use by process") && ownerHasEnded(),
-	);
+	writeFileSync(path, lockOf({ pid: process.pid }));
+	const ownerHasEnded = (): void => writeFileSync(path, lockOf({ pid: 4_000_000 }));
+	const onStderr = (text: string) => text.includes("in use by process") && ownerHasEnded();
+	const { run, result } = await gateIn(folder, replay, { onStderr });
 	expectExit(run, 0);
 	expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
 	expect(() => readFileSync(path)).toThrow("ENOENT");

@@ -1,4 +1,4 @@
-// The gate through the built bundle, on TensorRT: whole comparisons as they were recorded on one NVIDIA H200.
+// Comparisons as they were recorded on one NVIDIA H200.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -42,7 +42,6 @@ it("a recorded comparison of a model with itself passes, unchanged, and excludes
 	expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
 	expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);
 
-	// Both sides are built on one timing cache, and logs, layers and digests are kept.
 	const [base, head] = result.builds;
 	expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
 	expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");

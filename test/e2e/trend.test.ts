@@ -1,4 +1,3 @@
-// `trtgate trend` on a folder of simulated nights and of hostile files: the answer first, one page.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,15 +1,16 @@
-// Parts that a change does not touch share one engine for both sides, and reuse golden verdicts of an earlier run.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import {
 	expectExit,
+	gateFolders,
 	quickConfig,
 	quickProject,
 	readResult,
 	runCli,
 	temporaryFolder,
+	twoProjects,
 	untimed,
 	writeProject,
 } from "../support/project.ts";
@@ -19,15 +20,14 @@ const verifyLogs = (folder: string) =>
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
 
 it("the gate reuses golden verdicts while engine, golden and limits stay the same, and reports their date", async () => {
-	const folder = temporaryFolder();
-	for (const arm of ["base", "head"]) quickProject(join(folder, arm));
-	const gate = async (...more: string[]) => {
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out", ...more], {
-			cwd: folder,
+	const folder = twoProjects({}, {});
+	const gate = async (...argv: string[]) => {
+		const { run, result } = await gateFolders(folder, {
+			argv,
 			env: { XDG_CACHE_HOME: join(folder, ".cache") },
 		});
 		expectExit(run, 0);
-		return readResult(join(folder, "out"));
+		return result;
 	};
 	const first = await gate();
 	expect(verifyLogs(folder)).toHaveLength(1);
@@ -64,7 +64,6 @@ it("the gate reuses a mismatch as well as a match", async () => {
 		expectExit(run, 1);
 		expect(existsSync(join(folder, "out/result.json"))).toBe(true);
 	}
-	// A mismatch is a verdict like any other.
 	expect(verifyLogs(folder)).toEqual([]);
 	const { golden, notes } = readResult(join(folder, "out"));
 	expect(golden.map(({ state }) => state)).toContain("mismatch");

@@ -1,4 +1,3 @@
-// An upgrade of TensorRT through the built bundle: one model on 10.6, 10.15 and 11.2 by replay, and the merged report that decides.
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -32,7 +31,6 @@ it("a merged report of three versions says which upgrade to hold back, and why",
 	expect(stdout).toContain("1 plan must be built again");
 });
 
-/** One job on one machine: TensorRT 10.6 in a folder of its own, and the one of the head on PATH. */
 async function upgrade(
 	head: Partial<Replay>,
 	{ config = "", argv = [] }: { config?: string; argv?: readonly string[] },
@@ -47,17 +45,10 @@ async function upgrade(
 	installReplay(join(cwd, "old"), { comparison: "same-model", as: "base" });
 	const env = { PATH: installReplay(cwd, { comparison: "same-model", as: "head", ...head }) };
 	const { stdout, stderr } = await runCli(["run", "--out", "out", ...argv], { cwd, env });
-	const asked = (bin: string) => readFileSync(join(cwd, bin, "replay-bin/state/asked.jsonl"), "utf8");
-	const page = () => readFileSync(join(cwd, "out/report.html"), "utf8");
 	return {
-		cwd,
-		env,
-		stdout,
-		stderr,
+		...{ cwd, env, stdout, stderr },
 		result: () => readResult(join(cwd, "out")),
-		page,
-		asked,
-		markdown: () => readFileSync(join(cwd, "out/report.md"), "utf8"),
+		read: (path: string) => readFileSync(join(cwd, path), "utf8"),
 	};
 }
 
@@ -75,12 +66,13 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 	expect(gates.filter(({ gate }) => gate === "limit-change")).toEqual([]);
 	expect(workloads[0]?.latency.verdict).toBe("regressed");
 	expect(notes.join("\n")).not.toContain("Unchanged");
-	for (const text of [ran.stdout, ran.markdown(), ran.page()]) {
+	for (const text of [ran.stdout, ran.read("out/report.md"), ran.read("out/report.html")]) {
 		expect(text).toMatch(/Upgrade: TensorRT 10\.6\.0 → 10\.15\.1/);
 		expect(text).toMatch(/base .* on TensorRT 10\.6\.0\s→\shead .* on\sTensorRT\s10\.15\.1/);
 		expect(text).toContain("Upgrade after a review: 1 workload that slows down");
 	}
-	const timingCaches = ["old", ""].map((bin) => /--timingCacheFile=([^"]+)/.exec(ran.asked(bin))?.[1]);
+	const asked = ["old/", ""].map((bin) => ran.read(`${bin}replay-bin/state/asked.jsonl`));
+	const timingCaches = asked.map((text) => /--timingCacheFile=([^"]+)/.exec(text)?.[1]);
 	expect(new Set(timingCaches).size).toBe(2);
 	const doctor = await runCli(["doctor"], ran);
 	expect(doctor.stdout).toMatch(

@@ -1,20 +1,15 @@
-// Finds the float weights inside an ONNX file and scales one of them in a copy of its bytes.
-
 /** Field numbers of onnx.proto: ModelProto.graph, GraphProto.initializer, TensorProto.data_type, .name, .raw_data. */
 const field = { graph: 7, initializer: 5, dataType: 2, name: 8, rawData: 9 } as const;
 const float32 = 1;
 
 interface Entry {
 	number: number;
-	/** Value of a varint field. */
 	value: number;
-	/** Content of a length-delimited field. */
 	bytes: Uint8Array;
 }
 
 export interface Weight {
 	name: string;
-	/** Byte offset of the values in the file. */
 	offset: number;
 	values: number;
 }

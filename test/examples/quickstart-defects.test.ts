@@ -1,4 +1,3 @@
-// The quickstart's goldens notice every defect of their outputs that counts, those of the detector's boxes among them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

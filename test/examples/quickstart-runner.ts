@@ -1,4 +1,3 @@
-// Runs the quickstart's models on ONNX Runtime's WebAssembly build and measures how far they are from their goldens.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as ort from "onnxruntime-web";
@@ -24,7 +23,6 @@ export function readManifest(model: ModelName): GoldenManifest {
 	return JSON.parse(new TextDecoder().decode(readBytes(`base/golden/${model}/golden.json`)));
 }
 
-/** The values of a .npy file of version 1 whose dtype and shape the manifest names. */
 export function readValues(model: ModelName, file: TensorFile): Float32Array | Int32Array {
 	const bytes = readBytes(`base/golden/${model}/${file.path}`);
 	const headerBytes = 10 + new DataView(bytes.buffer, bytes.byteOffset).getUint16(8, true);
@@ -43,7 +41,6 @@ export function relativeL2(got: ArrayLike<number>, golden: ArrayLike<number>): n
 	return Math.sqrt(error / norm);
 }
 
-/** Largest relative L2 error over all cases, by output. */
 export async function errorsOf(model: ModelName, bytes: Uint8Array): Promise<Record<string, number>> {
 	const manifest = readManifest(model);
 	const worst = Object.fromEntries(Object.keys(manifest.outputs).map((name) => [name, 0]));
@@ -63,7 +60,6 @@ export async function errorsOf(model: ModelName, bytes: Uint8Array): Promise<Rec
 	return worst;
 }
 
-/** The fp32 limit of an output's relative L2 error, or undefined where it has none. */
 export function relativeL2Limit(model: ModelName, output: string): number | undefined {
 	const comparator = readManifest(model).outputs[output]?.comparators?.find(
 		({ kind }) => kind === "relative-l2",

@@ -1,4 +1,3 @@
-// The quickstart's goldens can fail, its base passes them, and its head is wrong and slow exactly where it says so.
 import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it, test } from "vitest";
@@ -24,7 +23,6 @@ function modelBytes(arm: ArmName, model: ModelName): Uint8Array {
 	return readBytes(`${arm}/models/${model}.onnx`);
 }
 
-/** The golden values of one output, case by case. */
 function goldenOf(model: ModelName, output: string): (Float32Array | Int32Array)[] {
 	return readManifest(model).cases.map(({ outputs }) => readValues(model, outputs[output]!));
 }
@@ -115,7 +113,6 @@ it("the quickstart has all four labels in each mask of the segmenter", () => {
 	for (const mask of goldenOf("segmenter", "mask")) expect([...new Set(mask)].sort()).toEqual([0, 1, 2, 3]);
 });
 
-/** Largest error over limit of the outputs that have one. */
 function overLimit(model: ModelName, errors: Record<string, number>): number {
 	return Math.max(
 		...Object.entries(errors).map(

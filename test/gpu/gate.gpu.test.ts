@@ -1,4 +1,3 @@
-// The gate on a real GPU with a real TensorRT: builds, goldens, interleaved runs, telemetry, profiles, caches.
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +10,6 @@ import { lookForReal } from "./real.ts";
 
 const real = await lookForReal();
 
-/** A project's config, except for time limits and caches, which are made for doubles. */
 function adapt(text: string): string {
 	return text
 		.replace("timeout: 5m, build-timeout: 5m", "timeout: 5m, build-timeout: 10m")

@@ -1,4 +1,3 @@
-// Finds out whether this machine has a GPU, trtexec, and TensorRT in Python.
 import { spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -7,9 +6,7 @@ import { findTrtexec } from "../../src/adapters/trtexec/find.ts";
 import { tensorRtWorker } from "../../src/golden/adapters/tensorrt-worker/worker.ts";
 
 export interface Real {
-	/** Path of trtexec; null where it or the GPU is absent. */
 	trtexec: string | null;
-	/** Whether TensorRT's Python API works on a GPU here. */
 	python: boolean;
 }
 

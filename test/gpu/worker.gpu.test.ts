@@ -1,4 +1,3 @@
-// The golden worker on a real GPU: thousands of cases in one process, each compared, with the rate reported.
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -34,7 +33,6 @@ function buildPlan(program: string): string {
 	return plan;
 }
 
-/** Deterministic values; any would do. */
 function inputOf(seed: number): Tensor {
 	const values = Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, (_, at) =>
 		Math.sin(seed + at * 0.37),

@@ -1,4 +1,3 @@
-// The two packages that stand in for archiver and unzip-stream: an archive comes back as it was, and a hostile one is refused.
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

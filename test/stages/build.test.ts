@@ -1,4 +1,3 @@
-// Warnings that the layers of a build give, on engines that an H200 and TensorRT 10.6 built.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
@@ -11,12 +10,13 @@ import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
 import { silent } from "../support/fakes.ts";
 
-/** Recorded layers take the place of what trtexec left beside the engine. */
+const config = buildConfig();
+const [spec] = engineSpecs(config);
+
 const backend = {
 	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
 		parseLayerInfo(
-			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString("utf8"))
-				.layers,
+			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString()).layers,
 		),
 };
 const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;
@@ -38,8 +38,6 @@ it.each([
 	async (head, kind, count, words) => {
 		const warnings = await warned(`${head.split("-")[0]}-base`, head);
 		expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
-		const config = buildConfig();
-		const [spec] = engineSpecs(config);
 		const sides = { base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }) };
 		const gates = judgeBuild({ spec: spec!, ...sides, findings: [] }, config);
 		const gate = gates.find((one) => one.gate === "build");
@@ -68,14 +66,13 @@ const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, gra
 type Models = Parameters<typeof build>[0]["models"];
 
 it("build names which build of an engine is running", async () => {
-	const [spec] = engineSpecs(buildConfig());
 	const told: string[] = [];
 	const progress = { ...silent, detail: (text: string) => void told.push(text) };
 	const twice = {
 		layersOf: () => Promise.resolve(null),
 		async build(job: BuildJob) {
 			job.onPhase?.("half-way");
-			return buildBuild({ arm: "head", enginePath: "engine.plan" });
+			return buildBuild({ enginePath: "engine.plan" });
 		},
 	};
 	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Models;
@@ -90,7 +87,6 @@ it.each([
 ])(
 	"build compares the layers of a head at fp16 with those of a base at the same precision only: %s",
 	async (precision, flags) => {
-		const [spec] = engineSpecs(buildConfig());
 		const sideOf = (arm: "base" | "head", of: string) => ({
 			...{ state: "ready", arm, model },
 			spec: { ...spec!, engine: { ...spec!.engine, precision: of } },

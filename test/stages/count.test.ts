@@ -1,11 +1,9 @@
-// Which workloads are counted, and what becomes of each answer, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
-import type { Measured } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { fakeWorkload, flat, silent } from "../support/fakes.ts";
+import { fakeWorkload, onlyOf, silent } from "../support/fakes.ts";
 
 const config = buildConfig();
 
@@ -30,10 +28,8 @@ async function countOne(
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
 	const workloads = [fakeWorkload("one", hashes)];
 	const input = { workloads, measure: config.measure, noBase, outFolder: "/out" };
-	const all: Measured[] = [];
-	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
-		all.push(one);
-	return { ...flat(all), jobs };
+	const interrupt = { reason: () => null };
+	return { ...(await onlyOf(count(input, { backend, progress: silent, interrupt }))), jobs };
 }
 
 it("count runs base and head once each, on one seed, and compares them", async () => {
@@ -48,10 +44,8 @@ it("count runs base and head once each, on one seed, and compares them", async (
 it("count runs nothing if both engines have the same bytes", async () => {
 	const { row, jobs } = await countOne(counts(1, 2), { base: "a", head: "a" });
 	expect(jobs).toEqual([]);
-	expect(row).toMatchObject({
-		verdict: "unchanged",
-		work: { estimate: 0, reason: expect.stringContaining("nothing was counted") },
-	});
+	const work = { estimate: 0, reason: expect.stringContaining("nothing was counted") };
+	expect(row).toMatchObject({ verdict: "unchanged", work });
 });
 
 it("count keeps the head's count if there is no base", async () => {

@@ -1,20 +1,16 @@
-// The head's golden under the base's limits, and which cases both sides have.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import { memorySource } from "../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { isSameCase, underLimitsOf } from "../../src/golden/core/manifest/draft.ts";
 import { loadGoldens } from "../../src/golden/stages/load-goldens.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { loaded, withModel } from "../core/config/load.ts";
-import { float32, manifestOf } from "../support/golden-tensors.ts";
-import { model } from "../support/onnx-writer.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { float32, manifestOf, modelSha256 } from "../support/golden-tensors.ts";
+import { inspectedOf, modelOf } from "../support/onnx-writer.ts";
+import { folderWith, sha256 } from "../support/project.ts";
 
 const y = float32([1, 2, 3, 4], [1, 4]);
 const limit = (tolerance: number) => ({
@@ -30,8 +26,8 @@ it("underLimitsOf judges the head's cases by the base's comparators", () => {
 });
 
 it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
-	expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
-	expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
+	expect(underLimitsOf(strict, manifestOf({ y })).outputs).toEqual(strict.outputs);
+	expect(underLimitsOf(manifestOf({ y }), loose).outputs).toEqual({});
 });
 
 it("underLimitsOf leaves an output its own limits if the base's golden lacks it", () => {
@@ -53,7 +49,7 @@ it("underLimitsOf takes the policy of the base, so that a head that adds or drop
 });
 
 it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
-	const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
+	const withNoise = (manifest: GoldenManifest, noise: number) => ({
 		...manifest,
 		noiseFloor: { y: noise } as never,
 	});
@@ -77,76 +73,69 @@ it("underLimitsOf takes the base's detections, and the head's only of outputs th
 	for (const head of [groups("y", 0.1), {}]) expectOf({}, head).toBeUndefined();
 });
 
-describe("isSameCase", () => {
-	const [only] = strict.cases;
-	const tensor = { path: "y.raw", dtype: "float32" as const, shape: [1, 4] };
-	const file = (digit: string) => ({ ...tensor, sha256: digit.repeat(64) });
-	const golden: GoldenCase = { ...only, inputs: { a: file("1"), b: file("2") } };
-	const base: GoldenManifest = { ...strict, cases: [golden] };
+const [only] = strict.cases;
+const tensor = { path: "y.raw", dtype: "float32" as const, shape: [1, 4] };
+const file = (digit: string) => ({ ...tensor, sha256: digit.repeat(64) });
+const golden: GoldenCase = { ...only, inputs: { a: file("1"), b: file("2") } };
+const base: GoldenManifest = { ...strict, cases: [golden] };
 
-	it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
-		const inputs = { b: file("2"), a: { ...file("1"), path: "moved.raw" } };
-		expect(isSameCase({ ...golden, inputs }, base)).toBe(true);
-		expect(isSameCase(golden, undefined)).toBe(false);
-	});
-
-	it.each<[string, GoldenCase]>([
-		["another name", { ...golden, id: "other" }],
-		["another input", { ...golden, inputs: { ...golden.inputs, a: file("3") } }],
-		["inputs that are swapped", { ...golden, inputs: { a: file("2"), b: file("1") } }],
-		["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3") } }],
-		["another output", { ...golden, outputs: { y: file("4") } }],
-		[
-			"another tensor of the same file",
-			{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
-		],
-		["other labels", { ...golden, labels: { y: [1] } }],
-	])("isSameCase does not hold for %s", (_, own) => {
-		expect(isSameCase(own, base)).toBe(false);
-	});
+it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
+	const inputs = { b: file("2"), a: { ...file("1"), path: "moved.raw" } };
+	expect(isSameCase({ ...golden, inputs }, base)).toBe(true);
+	expect(isSameCase(golden, undefined)).toBe(false);
 });
 
-describe("loadGoldens", () => {
-	const onnx = readOnnx(memorySource(model()), "net.onnx");
-	const ports = { files: fileStore(), tensors: fileTensorReader() };
+it.each<[string, GoldenCase]>([
+	["another name", { ...golden, id: "other" }],
+	["another input", { ...golden, inputs: { ...golden.inputs, a: file("3") } }],
+	["inputs that are swapped", { ...golden, inputs: { a: file("2"), b: file("1") } }],
+	["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3") } }],
+	["another output", { ...golden, outputs: { y: file("4") } }],
+	[
+		"another tensor of the same file",
+		{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
+	],
+	["other labels", { ...golden, labels: { y: [1] } }],
+])("isSameCase does not hold for %s", (_, own) => {
+	expect(isSameCase(own, base)).toBe(false);
+});
 
-	function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
-		const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
-		const file = { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx };
-		return { state: "ready", arm, spec: spec!, model: file };
-	}
+const ports = { files: fileStore(), tensors: fileTensorReader() };
 
-	async function load(base: string | null, files: Record<string, string>) {
-		const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
-		const models = [sideOf("base", base), sideOf("head", "g.json")];
-		const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
-		const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
-		expect([...faults]).toEqual([]);
-		return sets.get("net/fp32");
-	}
+function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
+	const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
+	return { state: "ready", arm, spec: spec!, model: { ...inspectedOf(modelOf()), sha256: modelSha256 } };
+}
 
-	const sha256 = createHash("sha256").update(y.data).digest("hex");
-	const fed = (manifest: GoldenManifest): string => {
-		const tensor = (path: string) => ({ path, sha256, dtype: "float32", shape: [1, 4] });
-		const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
-		return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
-	};
+async function load(base: string | null, files: Record<string, string>) {
+	const root = folderWith({ ...files, "head/x.raw": y.data, "head/y.raw": y.data });
+	const models = [sideOf("base", base), sideOf("head", "g.json")];
+	const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
+	const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
+	expect([...faults]).toEqual([]);
+	return sets.get("net/fp32");
+}
 
-	it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
-		const set = await load("old/g.json", { "base/old/g.json": fed(strict), "head/g.json": fed(loose) });
-		expect(set?.manifest.outputs).toEqual(strict.outputs);
-		expect(set?.asWritten?.outputs).toEqual(loose.outputs);
-		expect(set?.ofBase?.outputs).toEqual(strict.outputs);
-	});
+const fed = (manifest: GoldenManifest) => {
+	const tensor = (path: string) => ({ path, sha256: sha256(y.data), dtype: "float32", shape: [1, 4] });
+	const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
+	return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
+};
 
-	it.each<[string, string | null, Record<string, string>]>([
-		["has none", null, {}],
-		["lacks the file", "g.json", {}],
-		["has one that cannot be read", "g.json", { "base/g.json": "{" }],
-	])("loadGoldens keeps the head's own limits if the base %s", async (_, base, files) => {
-		const set = await load(base, { ...files, "base/net.onnx": "", "head/g.json": fed(loose) });
-		expect(set?.manifest.outputs).toEqual(loose.outputs);
-		expect(set).not.toHaveProperty("asWritten");
-		expect(set).not.toHaveProperty("ofBase");
-	});
+it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
+	const set = await load("old/g.json", { "base/old/g.json": fed(strict), "head/g.json": fed(loose) });
+	expect(set?.manifest.outputs).toEqual(strict.outputs);
+	expect(set?.asWritten?.outputs).toEqual(loose.outputs);
+	expect(set?.ofBase?.outputs).toEqual(strict.outputs);
+});
+
+it.each<[string, string | null, Record<string, string>]>([
+	["has none", null, {}],
+	["lacks the file", "g.json", {}],
+	["has one that cannot be read", "g.json", { "base/g.json": "{" }],
+])("loadGoldens keeps the head's own limits if the base %s", async (_, base, files) => {
+	const set = await load(base, { ...files, "base/net.onnx": "", "head/g.json": fed(loose) });
+	expect(set?.manifest.outputs).toEqual(loose.outputs);
+	expect(set).not.toHaveProperty("asWritten");
+	expect(set).not.toHaveProperty("ofBase");
 });

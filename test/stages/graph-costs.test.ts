@@ -1,6 +1,4 @@
-// The costs of the graphs at the sizes of the workloads, base against head.
 import { expect, it } from "vitest";
-import type { GraphCost } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { engineSpecs, makePlan } from "../../src/core/plan/plan.ts";
 import { graphCosts } from "../../src/stages/graph-costs.ts";
@@ -8,7 +6,7 @@ import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads } from "../../src/stages/workloads.ts";
 import { loaded } from "../core/config/load.ts";
 
-async function costs(models: string, files: { base?: string; head: string }): Promise<GraphCost[]> {
+async function costs(models: string, files: { base?: string; head: string }) {
 	const config = loaded(`version: 1\nmodels:\n${models}`);
 	const arms = files.base === undefined ? (["head"] as const) : (["base", "head"] as const);
 	const plan = makePlan({ config, arms, cases: new Map(), seed: "s" });

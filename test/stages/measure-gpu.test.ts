@@ -1,12 +1,11 @@
-// Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
 import { expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
-import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
+import { type MeasureInput, measure } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildGpuWindow } from "../support/build-result.ts";
-import { fakeWorkload, flat, silent, steadyRun } from "../support/fakes.ts";
+import { fakeWorkload, onlyOf, silent, steadyRun } from "../support/fakes.ts";
 
 interface Moment {
 	clock?: number;
@@ -14,8 +13,10 @@ interface Moment {
 	foreignProcesses?: ForeignProcess[];
 }
 
-/** A GPU and a clock of one second a run; `moment` says what happens during the run of that place. */
-function world(moment: (order: number) => Moment | null) {
+/** What happens to the GPU during a run, each of which takes a second. */
+type Moments = (order: number) => Moment | null;
+
+function world(moment: Moments) {
 	let nowMs = 0;
 	const spans: { at: Moment | null; fromMs: number }[] = [];
 	const calls: string[] = [];
@@ -58,16 +59,11 @@ const input: MeasureInput = {
 	outFolder: "/out",
 };
 
-async function run(
-	moment: (order: number) => Moment | null,
-): Promise<ReturnType<typeof flat> & { calls: string[] }> {
+async function run(moment: Moments) {
 	const { ports, calls } = world(moment);
-	const all: Measured[] = [];
-	for await (const measured of measure(input, ports)) all.push(measured);
-	return { ...flat(all), calls };
+	return { ...(await onlyOf(measure(input, ports))), calls };
 }
 
-/** Each side's pairs that count. */
 const counted = (runs: readonly PerfRun[]) =>
 	(["base", "head"] as const).map((arm) =>
 		runs.flatMap((one) => (one.arm === arm && one.state === "ok" ? [one.pair] : [])).sort(),
@@ -100,10 +96,8 @@ it("measure beside a GPU measures a pair again, both runs of it, when one was th
 it("measure beside a GPU finds out later that the first run's clock was off", async () => {
 	const { row } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
 	expect(row.replaced).toBe(1);
-	expect(row.runs[0]).toMatchObject({
-		state: "unusable",
-		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
-	});
+	const reason = "the GPU's clock was 1400 MHz, in all runs 1980 MHz";
+	expect(row.runs[0]).toMatchObject({ state: "unusable", reason });
 	expect(counted(row.runs)).toEqual([allPairs, allPairs]);
 });
 

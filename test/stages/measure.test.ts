@@ -1,9 +1,8 @@
-// The order, the number and the replacement of runs, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/pairs.ts";
 import type { MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
-import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
+import { type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import {
@@ -12,16 +11,18 @@ import {
 	fakeEngine,
 	fakePorts,
 	fakeWorkload,
-	flat,
+	onlyOf,
 	steadyRun,
 } from "../support/fakes.ts";
 
 const config = buildConfig();
 const order = firstArms("seed", 16);
 
-function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
-	return fakeWorkload("one", hashes, order);
-}
+const timed = (hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }) =>
+	fakeWorkload("one", hashes, order);
+
+const wobble = (nth: number) => 1 + 0.0005 * Math.sin(nth * 7);
+const steady = (_: Arm, nth: number) => steadyRun(wobble(nth));
 
 async function measureOne(
 	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
@@ -35,15 +36,11 @@ async function measureOne(
 		noBase: () => ({ verdict: "missing", reason: "new" }),
 		outFolder: "/out",
 	};
-	const all: Measured[] = [];
-	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
-	return { backend, ...flat(all) };
+	return { backend, ...(await onlyOf(measure(input, fakePorts(backend, options.stopAfter)))) };
 }
 
-const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
-
 it("measure runs the pairs in the plan's order up to the first look that decides, after one discarded run of each side", async () => {
-	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
+	const { backend } = await measureOne(steady);
 	expect(backend.warmed).toEqual(["base", "head"]);
 	const pairs = { base: ["base", "head"], head: ["head", "base"] };
 	expect(backend.order).toEqual(order.slice(0, 5).flatMap((first) => pairs[first]));
@@ -144,7 +141,7 @@ it.each([
 });
 
 it("measure keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
-	const { row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
+	const { row } = await measureOne(steady, { stopAfter: 5 });
 	expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
 	expect(row.runs.length).toBeGreaterThanOrEqual(5);
 });

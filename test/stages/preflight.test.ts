@@ -1,4 +1,3 @@
-// The stage preflight: what it tells the judgement of each engine.
 import { expect, it } from "vitest";
 import type { Finding } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
@@ -8,19 +7,18 @@ import { buildConfig } from "../support/build-config.ts";
 import { silent } from "../support/fakes.ts";
 
 interface Judged extends Omit<PreflightInput, "models"> {
-	/** The base's model is another. */
-	changed?: boolean;
+	modelChanged?: boolean;
 }
 
 async function judge(
 	file: string,
-	{ changed = false, ...input }: Judged,
+	{ modelChanged = false, ...input }: Judged,
 	spec: Partial<EngineSpec["engine"]> = {},
-): Promise<Finding[]> {
+) {
 	const [whole] = engineSpecs(buildConfig());
 	const own = { ...whole!, engine: { ...whole!.engine, ...spec } };
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
-	const sha256 = changed ? "other" : model.sha256;
+	const sha256 = modelChanged ? "other" : model.sha256;
 	const models = [
 		{ state: "ready", spec: own, arm: "base", model: { ...model, sha256 } } as const,
 		{ state: "ready", spec: own, arm: "head", model } as const,
@@ -28,7 +26,7 @@ async function judge(
 	return preflight({ models, ...input }, { progress: silent });
 }
 
-const codes = (findings: readonly Finding[]): string[] =>
+const codes = (findings: readonly Finding[]) =>
 	findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
 const on10 = { backend: "tensorrt", tensorrt: "10.6" } as const;
 const on11 = { backend: "tensorrt", tensorrt: "11.1" } as const;
@@ -48,7 +46,7 @@ it("the stage preflight marks what only the head's TensorRT finds, if the base r
 	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([
 		{ arm: "head", code: "precision-typed", isNew: true },
 	]);
-	const edited = await judge("classifier", { ...on11, baseTensorrt: "10.6", changed: true }, half);
+	const edited = await judge("classifier", { ...on11, baseTensorrt: "10.6", modelChanged: true }, half);
 	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
 	const known = await judge("classifier", { ...on11, baseTensorrt: "11.0" }, half);
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);

@@ -1,4 +1,3 @@
-// Files that an engine needs beside its model: found inside the workspace, or complained of by name.
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -8,12 +7,11 @@ import { prepare } from "../../src/stages/prepare.ts";
 import { isIdentical } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { fakeEngine, silent } from "../support/fakes.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
+import { folderWith, temporaryFolder } from "../support/project.ts";
 
 const both =
 	"precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache";
 
-/** The head's engine in this folder, with a model that can be read. */
 async function prepareHead(path: string, engine = both) {
 	const specs = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
 	const folder = { arm: "head", path, source: { label: "head" } } as const;
@@ -26,7 +24,7 @@ async function prepareHead(path: string, engine = both) {
 }
 
 it("prepare gives absolute paths and digests of plugins and calibration caches", async () => {
-	const folder = writeProject(temporaryFolder(), { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
+	const folder = folderWith({ "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
 	const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
 	expect(await prepareHead(folder)).toMatchObject({
 		state: "ready",
@@ -46,7 +44,7 @@ it.each([
 	["calibration cache net.cache", "an empty file", { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" }],
 	["plugin library lib/a.so", "missing", { "lib/a.so/folder": "" }],
 ])("prepare complains of the %s that is %s", async (what, state, files) => {
-	expect(await prepareHead(writeProject(temporaryFolder(), files))).toMatchObject({
+	expect(await prepareHead(folderWith(files))).toMatchObject({
 		state: "broken",
 		fault: { code: "asset-missing", message: `The ${what} of net/e is ${state}.` },
 	});

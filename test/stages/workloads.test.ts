@@ -1,14 +1,11 @@
-// The inputs with which both sides' engines are timed: the base's sizes on the head, and those that the head no longer accepts.
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { engineSpecs, makePlan, type Plan, underNameOf } from "../../src/core/plan/plan.ts";
-import { memorySource } from "../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import { compareInterfaces, type PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads, timedWorkloads } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
-import { type Dim, model, value } from "../support/onnx-writer.ts";
+import { type Dim, inspectedOf, modelOf, value } from "../support/onnx-writer.ts";
 
 interface Side {
 	/** Keys of the model in YAML's flow style. */
@@ -17,14 +14,15 @@ interface Side {
 	dtype?: number;
 }
 
-const batch = (min: number, opt: number, max: number): string =>
+const batch = (min: number, opt: number, max: number) =>
 	`dims: { batch: { min: ${min}, opt: ${opt}, max: ${max} } }`;
 const wide = batch(1, 8, 32);
+const one = "{ name: one, batch: 1 }";
+const big = "{ name: big, batch: 32 }";
 
 function sideOf({ config = wide, inputs = { x: ["batch", 4] }, dtype = 1 }: Side) {
 	const messages = Object.entries(inputs).map(([name, dims]) => value(name, dims, dtype));
-	const onnx = readOnnx(memorySource(model({ inputs: messages })), "net.onnx");
-	return { config: loaded(withModel(config)), onnx };
+	return { config: loaded(withModel(config)), onnx: modelOf({ inputs: messages }) };
 }
 
 function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: PreparedModel[] } {
@@ -32,10 +30,9 @@ function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: Prepare
 	const config = underRulesOf(base.config, head.config, new Map([["net/fp32", "net/fp32"]]));
 	const [spec] = engineSpecs(config);
 	const [own] = engineSpecs(base.config);
-	const file = { path: "net.onnx", sha256: "a".repeat(64), external: [] };
 	const models: PreparedModel[] = [
-		{ state: "ready", arm: "base", spec: underNameOf(spec!, own!), model: { ...file, onnx: base.onnx } },
-		{ state: "ready", arm: "head", spec: spec!, model: { ...file, onnx: head.onnx } },
+		{ state: "ready", arm: "base", spec: underNameOf(spec!, own!), model: inspectedOf(base.onnx) },
+		{ state: "ready", arm: "head", spec: spec!, model: inspectedOf(head.onnx) },
 	];
 	return { plan: makePlan({ config, arms: ["base", "head"], cases: new Map(), seed: "s" }), models };
 }
@@ -65,8 +62,8 @@ it("shapeWorkloads keeps the base's optimum if a workload leaves a size out and 
 });
 
 it("shapeWorkloads reports a workload of the base that the head's engine does not hold, and times it nowhere", () => {
-	const base = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
-	const head = { config: `${batch(1, 4, 16)}, workloads: [{ name: one, batch: 1 }]` };
+	const base = { config: `${wide}, workloads: [${one}, ${big}]` };
+	const head = { config: `${batch(1, 4, 16)}, workloads: [${one}]` };
 	const { shown, lost } = shape(base, head);
 	const why = "input x [32, 4] is outside what the head's engine holds, [1, 4] to [16, 4]";
 	expect(shown).toEqual([
@@ -82,10 +79,10 @@ it("shapeWorkloads reports a workload of the base that the head's engine does no
 });
 
 it("shapeWorkloads takes a size that any of several profiles holds", () => {
-	const profiles = (list: string) => `${wide}, profiles: [${list}], workloads: [{ name: big, batch: 32 }]`;
+	const profiles = (list: string) => `${wide}, profiles: [${list}], workloads: [${big}]`;
 	const two = profiles("{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }");
-	const one = profiles("{ batch: { min: 1, opt: 8, max: 32 } }");
-	expect(shape({ config: one }, { config: two }).lost).toEqual([]);
+	const single = profiles("{ batch: { min: 1, opt: 8, max: 32 } }");
+	expect(shape({ config: single }, { config: two }).lost).toEqual([]);
 });
 
 it.each<[why: string, head: Side]>([
@@ -101,8 +98,8 @@ it.each<[why: string, head: Side]>([
 });
 
 it("shapeWorkloads compares nothing at a size that only the head's engine holds", () => {
-	const base = { config: `${batch(1, 4, 8)}, workloads: [{ name: one, batch: 1 }]` };
-	const head = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
+	const base = { config: `${batch(1, 4, 8)}, workloads: [${one}]` };
+	const head = { config: `${wide}, workloads: [${one}, ${big}]` };
 	const { shown, lost } = shape(base, head);
 	expect(lost).toEqual([]);
 	const baseDiffers = "input x [32, 4] is outside what the base's engine holds, [1, 4] to [8, 4]";

@@ -1,4 +1,3 @@
-// Runs an action folder as GitHub's runner would: inputs with their defaults, command files, a process each for pre, main and post.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,9 +18,7 @@ export interface ActionRun {
 	signal: string | null;
 	outputs: Record<string, string>;
 	state: Record<string, string>;
-	/** The summary on the run's page; empty if it was over 1 MiB, as the runner then drops it whole. */
 	summary: string;
-	/** At most ten of a level, as the runner shows them. */
 	annotations: Annotation[];
 	masks: string[];
 	exported: Record<string, string>;
@@ -33,18 +30,13 @@ export interface ActionRun {
 
 export interface ActionOptions {
 	inputs?: Record<string, string>;
-	/** From LocalGitHub.environment, plus the test's own. Of our environment, only PATH and the cache of compiled code are passed on. */
 	env: Record<string, string>;
 	cwd: string;
-	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */
 	dist?: string;
 	post?: boolean;
-	/** Run post alone, with `state` as main would have left it. */
 	entry?: "main" | "post";
 	state?: Record<string, string>;
-	/** A step that runs longer is killed. A step with this, `onStart` or `dist` runs in a process of its own. */
 	timeoutMs?: number;
-	/** Called with the process id of main as soon as it runs. */
 	onStart?(pid: number): void;
 }
 
@@ -68,7 +60,6 @@ const commandFiles = [
 	"GITHUB_PATH",
 ] as const;
 
-/** Entry of the action, in the dist folder that is asked for. */
 function entryPath(folder: string, entry: string, dist: string | undefined): string {
 	const inDist = /(?:^|\/)dist\/(.+)$/.exec(entry)?.[1];
 	return dist !== undefined && inDist !== undefined ? resolve(dist, inDist) : resolve(folder, entry);

@@ -1,6 +1,6 @@
 import type { ArmKernels, ArmLayers, TimedLayer } from "../../generated/result.ts";
 
-/** `times` by layer's name, milliseconds; the order is that of the engine. */
+/** Milliseconds by layer's name. */
 export function buildLayers(
 	times: Readonly<Record<string, number>>,
 	more: Readonly<Record<string, Partial<TimedLayer>>> = {},

@@ -12,7 +12,7 @@ import type {
 } from "../../generated/result.ts";
 import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
 
-/** Medians of runs in µs, by side and pair. */
+/** Medians of runs in µs. */
 export interface RunMedians {
 	base: readonly number[];
 	head: readonly number[];
@@ -106,7 +106,6 @@ export function buildGpuWindow(overrides: Partial<GpuWindow> = {}): GpuWindow {
 	};
 }
 
-/** The workload as it is told where the GPU was watched: every run a little warmer than the one before. */
 export function watchGpu(
 	workload: WorkloadResult,
 	windowOf: (run: PerfRun) => Partial<GpuWindow> = () => ({}),
@@ -233,7 +232,6 @@ export function buildGate(overrides: Partial<GateResult> = {}): GateResult {
 	};
 }
 
-/** Everything green, unless a test says otherwise. */
 export function buildResult(overrides: Partial<Result> = {}): Result {
 	return {
 		schemaVersion: 1,

@@ -1,4 +1,3 @@
-// Runs entry points of the bundle in processes that stay: see programs/bundle-host.mjs.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +7,6 @@ import type { ChildOutput } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 
 export interface BundleJob {
-	/** Absolute path of the entry point. */
 	entry: string;
 	argv?: readonly string[];
 	env: Readonly<Record<string, string>>;
@@ -27,7 +25,6 @@ const program = resolve("test/support/programs/bundle-host.mjs");
 const idle: BundleHost[] = [];
 const children: ChildProcess[] = [];
 
-/** Lends a process to one job at a time, so jobs that run at the same time have several. */
 export async function withHost<Value>(
 	work: (host: BundleHost) => Promise<Value>,
 	fits: (host: BundleHost) => boolean = () => true,

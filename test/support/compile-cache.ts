@@ -1,4 +1,3 @@
-// The folder in which every Node started by a test caches compiled code, so that a bundle is compiled only once.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 

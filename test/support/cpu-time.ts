@@ -1,6 +1,5 @@
 // Time that this thread has computed: what a loaded machine makes a test wait is no part of it.
 
-/** Milliseconds of CPU, of user and system, since the thread began. */
 export function cpuMs(): number {
 	const { user, system } = process.threadCpuUsage();
 	return (user + system) / 1000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** One of the seeds with its index. @param fromEnd changes mostly bytes near the end, where archives have their directory. */
+/** @param fromEnd changes mostly bytes near the end, where archives have their directory. */
 export function damaged(seeds: readonly Uint8Array[], fromEnd = false) {
 	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 	return fc

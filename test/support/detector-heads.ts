@@ -1,4 +1,3 @@
-// Raw heads of detectors as public models give them: boxes in pixels beside class scores, most rows background.
 import { splitMix64 } from "../../src/golden/core/record/generators/encode.ts";
 import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import { float32 } from "./golden-tensors.ts";
@@ -8,11 +7,9 @@ export interface Head {
 	classes: number;
 	/** [1, 4 + classes, anchors] as YOLOv8; last: [1, anchors, 4 + classes] as YOLOX. */
 	channels: "first" | "last";
-	/** Largest score. */
 	best: number;
 }
 
-/** Every hundredth row shows an object of a class of its own turn. */
 export function detectorHead({ anchors, classes, channels, best }: Head, seed: number): Tensor {
 	const random = splitMix64(seed, [anchors, classes]);
 	const width = 4 + classes;
@@ -36,7 +33,6 @@ export function detectorHead({ anchors, classes, channels, best }: Head, seed: n
 	return float32(values, channels === "last" ? [1, anchors, width] : [1, width, anchors]);
 }
 
-/** Changes an output of such a head, value by value. */
 export function changeHead(
 	tensor: Tensor,
 	{ channels }: Pick<Head, "channels">,

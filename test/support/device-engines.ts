@@ -1,5 +1,4 @@
-// Pairs of engines that TensorRT 10.6 built on an H200 from networks with one planted change each, or with none: their layers,
-// four profiles and three timed runs of each, in turn. test/oracles/planted made the networks and recorded them.
+// TensorRT 10.6 on an H200, recorded by test/oracles/planted.
 import { readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { tCritical } from "../../src/core/stats/quantile.ts";
@@ -40,9 +39,7 @@ export interface DevicePair extends Truth {
 	recording: (typeof recordings)[number];
 	base: string;
 	engines: { base: RecordedEngine; head: RecordedEngine };
-	/** Means of the timed runs' medians. */
 	enginesMs: { base: number; head: number };
-	/** Half width of the 95 % interval of their difference. */
 	timedHalfWidthMs: number;
 }
 
@@ -101,12 +98,9 @@ export interface PairScore {
 	rows: number;
 	unfounded: number;
 	warnings: readonly string[];
-	/** The culprit is named in one of the first three rows. */
 	named: boolean;
-	/** Attributed, of the timed runs' difference. */
 	share: number;
 	covered: boolean;
-	/** How far what is attributed is from the timed change; the interval that it states, and that of the timed runs, milliseconds. */
 	errorMs: number;
 	halfWidthMs: number;
 	timedHalfWidthMs: number;

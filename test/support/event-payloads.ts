@@ -1,5 +1,3 @@
-// Payloads of events in the shape that GitHub documents, with the fields that matter and some that must not.
-
 const owner = { login: "acme", id: 5001, type: "Organization" };
 
 export function repository(fullName = "acme/engines", id = 70_001): Record<string, unknown> {
@@ -13,6 +11,9 @@ export function repository(fullName = "acme/engines", id = 70_001): Record<strin
 		default_branch: "main",
 	};
 }
+
+/** The repository of a fork. */
+export const stranger = repository("stranger/engines", 80_002);
 
 export const sender = { login: "octocat", id: 583231, type: "User" };
 
@@ -60,6 +61,12 @@ export function pullRequest(shas: PullShas, options: PullOptions = {}): Record<s
 		repository: repository(),
 		sender: user,
 	};
+}
+
+/** The run of pull request 7 on its merge. */
+export function pullJob(shas: PullShas & { merge: string }, options?: PullOptions) {
+	const payload = pullRequest(shas, options);
+	return { event: "pull_request", payload, sha: shas.merge, ref: "refs/pull/7/merge" } as const;
 }
 
 export function push(
@@ -134,7 +141,7 @@ export function workflowRun(headSha: string, more: Record<string, unknown> = {})
 			event: "pull_request",
 			status: "completed",
 			conclusion: "failure",
-			head_repository: repository("stranger/engines", 80_002),
+			head_repository: stranger,
 			...more,
 		},
 		repository: repository(),

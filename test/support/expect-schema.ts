@@ -1,4 +1,3 @@
-// Published schemas, as another program would check by them.
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";

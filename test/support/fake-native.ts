@@ -1,4 +1,3 @@
-// Installs a stand-in for onnxruntime-node: the same JavaScript interface, with answers that tests can foresee.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -30,7 +29,6 @@ exports.InferenceSession = {
 };
 `;
 
-/** @returns the folder from which it resolves. */
 export function installFakeNative(folder: string, options: { addon: boolean } = { addon: true }): string {
 	const home = join(folder, "node_modules/onnxruntime-node");
 	const addonFolder = join(home, "bin/napi-v6", process.platform, process.arch);

@@ -11,7 +11,6 @@ import { buildBuild } from "./build-result.ts";
 
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
 
-/** A run whose samples all have one value. */
 export function steadyRun(medianMs: number, iterations = 20): MeasureResult {
 	return {
 		state: "ok",
@@ -30,7 +29,6 @@ function isPilot({ samplesPath }: MeasureJob): boolean {
 	return samplesPath.includes("/scratch/warm-");
 }
 
-/** Answers each timed run by `answer`, and remembers in which order the sides were asked. */
 export function fakeBackend(
 	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
 ): Backend & { order: Arm[]; warmed: Arm[] } {
@@ -80,7 +78,6 @@ export const emptyModel = {
 	graph: { name: "", ...none, subgraphs: [], sparseInitializers: [] },
 } as unknown as OnnxModel;
 
-/** The engine `net/plain` of a model without nodes. */
 export function fakeEngine(arm: Arm, engineSha256: string): BuiltEngine {
 	const [spec] = engineSpecs(buildConfig());
 	const record = buildBuild({ model: "net", engine: "plain", arm, engineSha256 });
@@ -88,7 +85,6 @@ export function fakeEngine(arm: Arm, engineSha256: string): BuiltEngine {
 	return { spec: spec!, arm, record, path: `/${arm}`, model };
 }
 
-/** @param hashes of the engines; without a base where it has none. */
 export function fakeWorkload(
 	name: string,
 	hashes: { base?: string; head?: string },
@@ -101,8 +97,9 @@ export function fakeWorkload(
 	return { workload, head, ...base, inputs: [], firstArms };
 }
 
-/** The only workload that was measured or counted. */
-export function flat([one]: readonly Measured[]) {
-	const { rows, errors = [] } = one!;
+export async function onlyOf(measured: AsyncIterable<Measured>) {
+	const all: Measured[] = [];
+	for await (const one of measured) all.push(one);
+	const { rows, errors = [] } = all[0]!;
 	return { row: rows[0], error: errors[0] };
 }

@@ -29,13 +29,33 @@ export function git(folder: string, ...args: string[]): string {
 	}).trim();
 }
 
+export function commitAll(folder: string, message = "Change"): string {
+	git(folder, "add", "-A");
+	git(folder, "commit", "-q", "--allow-empty", "-m", message);
+	return git(folder, "rev-parse", "HEAD");
+}
+
+/** As the runner's merge: the base is its first parent. */
+export function mergeCommit(folder: string, base: string, head: string): string {
+	const message = `Merge ${head} into ${base}`;
+	return git(folder, "commit-tree", `${head}^{tree}`, "-p", base, "-p", head, "-m", message);
+}
+
+export function serveAnyCommit(origin: string): void {
+	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
+		git(origin, "config", `uploadpack.${setting}`, "true");
+}
+
 export function gitProcesses(env: Readonly<Record<string, string>> = {}): Processes {
 	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
 
+export function worktrees(folder: string): string[] {
+	return git(folder, "worktree", "list").split("\n");
+}
+
 export interface DrawnCommit {
 	name: string;
-	/** Names of commits drawn before. */
 	parents?: readonly string[];
 	/** Files that this commit writes beside `name`, which holds its name; all that it inherits stay. */
 	files?: Readonly<Record<string, string>>;
@@ -43,9 +63,7 @@ export interface DrawnCommit {
 
 export interface Drawing {
 	commits: readonly DrawnCommit[];
-	/** Commit names by full ref name. */
 	refs: Readonly<Record<string, string>>;
-	/** Annotated tags: commit names by tag name. */
 	annotated?: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +71,6 @@ const who = "t <t@example.invalid>";
 /** Commits lie an hour apart, in the order they are drawn. */
 const firstSeconds = 1_760_000_000;
 
-/** `main-0` to `main-9`, one after the other. */
 export function line(name: string, count: number, from?: string): DrawnCommit[] {
 	return Array.from({ length: count }, (_, index) => {
 		const parent = index === 0 ? from : `${name}-${index - 1}`;
@@ -61,12 +78,10 @@ export function line(name: string, count: number, from?: string): DrawnCommit[] 
 	});
 }
 
-/** A bare repository that serves any commit it has, as GitHub does. @returns hashes by commit name. */
 export function drawRepository(folder: string, drawing: Drawing): Map<string, string> {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q", "--bare");
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
-		git(folder, "config", `uploadpack.${setting}`, "true");
+	serveAnyCommit(folder);
 	const marks = new Map(drawing.commits.map(({ name }, index) => [name, index + 1]));
 	const lines = drawing.commits.flatMap((commit, index) => drawCommit(commit, index, marks));
 	for (const [ref, name] of Object.entries(drawing.refs))
@@ -135,7 +150,7 @@ export interface Checkout {
 	depth: number;
 }
 
-/** Leaves a clone as actions/checkout does: one remote, the commit of the run, HEAD there. */
+/** As actions/checkout does. */
 export function checkOut({ origin, folder, ref, commit, depth }: Checkout): string {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q");

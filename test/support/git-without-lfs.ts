@@ -1,9 +1,7 @@
-// A machine with git and without git-lfs, whatever this one has.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A PATH that has git and no git-lfs. */
 export function pathWithoutLfs(folder: string): string {
 	const bin = join(folder, "git-only");
 	mkdirSync(bin);

@@ -1,4 +1,3 @@
-// Plays a workflow's job as people meet it: a real repository with an origin, a runner's clone of it, recorded GPU comparisons, and the local GitHub.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,24 +6,23 @@ import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
-import { pullRequest } from "./event-payloads.ts";
-import { checkOut, git } from "./git-history.ts";
+import { pullJob } from "./event-payloads.ts";
+import { checkOut, commitAll, git, mergeCommit, serveAnyCommit, worktrees } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
-import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, type ProjectFiles, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
 import { shownFindings } from "./shown-lines.ts";
 
 export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
-type Files = Readonly<Record<string, string | Uint8Array>>;
 
 export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
-	replay: Replay;
+	/** An unchanged model by default. */
+	replay?: Replay;
 	inputs?: Record<string, string>;
 	action?: "." | "plan" | "report" | "golden";
-	/** Depth of the clone; 1 as from actions/checkout, 0 for the full history. */
+	/** 0: the full history. */
 	depth?: number;
-	/** Commit that is checked out; that of the event by default. */
 	checkedOut?: string;
 	/** Above what the local GitHub gives; an empty value takes a variable away. */
 	env?: Readonly<Record<string, string>>;
@@ -35,9 +33,7 @@ export interface Played {
 	run: ActionRun;
 	workspace: string;
 	out: string;
-	/** Throws where the run left none. */
 	result(): Result;
-	/** Variables of every trtexec, nvidia-smi and git that the action started. */
 	childVariables(): string;
 	env: Record<string, string>;
 }
@@ -46,25 +42,17 @@ export interface Play {
 	github: LocalGitHub;
 	root: string;
 	origin: string;
-	/** Commits files on top of a commit, or as the first one; `ref` names it in the origin. */
-	commit(files: Files, at: { onto?: string; ref?: string | undefined }): string;
-	merge(pull: { number: number; base: string; head: string }): string;
+	commit(files: ProjectFiles, at: { onto?: string; ref?: string | undefined }): string;
+	merge(pull: { number?: number; base: string; head: string }): string;
 	tag(name: string, commit: string): void;
-	/** Commits both sides of a comparison: the base as main, the head onto it. */
 	sides(comparison: Comparison, changes?: Changes, headRef?: string): { base: string; head: string };
-	pull(
-		pushed: { base: string; head: string },
-		job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
-	): Promise<Played>;
-	/** Main and post on a runner of its own; what it left lies there until the next job. */
+	pull(pushed: { base: string; head: string }, job?: Partial<PlayedJob>): Promise<Played>;
 	run(job: PlayedJob): Promise<Played>;
 }
 
-/** Texts of trtgate.yml that a play writes in another way. */
 export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 
-/** Content of a commit: one side of a recorded comparison. */
-export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
+export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): ProjectFiles {
 	const files = comparisonFiles(comparison, arm);
 	return {
 		...files,
@@ -78,8 +66,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	mkdirSync(work);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
-		git(origin, "config", `uploadpack.${setting}`, "true");
+	serveAnyCommit(origin);
 	// Nothing has to be sent from one to the other.
 	writeProject(origin, { "objects/info/alternates": `${join(work, ".git/objects")}\n` });
 	const github = await startLocalGitHub({ gitDir: origin });
@@ -95,32 +82,17 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 			return { base, head };
 		},
 		pull({ base, head }, job) {
-			const merge = play.merge({ number: 7, base, head });
-			const payload = pullRequest({ head, base, merge });
-			return play.run({ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", ...job });
+			return play.run({ ...pullJob({ base, head, merge: play.merge({ base, head }) }), ...job });
 		},
 		commit(files, { onto, ref }) {
 			if (onto !== undefined) git(work, "checkout", "-q", "--force", "--detach", onto);
 			writeProject(work, files);
-			git(work, "add", "-A");
-			git(work, "commit", "-q", "--allow-empty", "-m", "Change");
-			const commit = git(work, "rev-parse", "HEAD");
+			const commit = commitAll(work);
 			if (ref !== undefined) push(commit, ref);
 			return commit;
 		},
-		merge({ number, base, head }) {
-			const tree = git(work, "rev-parse", `${head}^{tree}`);
-			const merge = git(
-				work,
-				"commit-tree",
-				tree,
-				"-p",
-				base,
-				"-p",
-				head,
-				"-m",
-				`Merge ${head} into ${base}`,
-			);
+		merge({ number = 7, base, head }) {
+			const merge = mergeCommit(work, base, head);
 			push(head, `refs/pull/${number}/head`);
 			push(merge, `refs/pull/${number}/merge`);
 			return merge;
@@ -131,16 +103,25 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	return play;
 }
 
+/** Closed at the end of the test, which fails if a request was none that GitHub would take. */
+export async function openLocalGitHub(options?: Parameters<typeof startLocalGitHub>[0]) {
+	const github = await startLocalGitHub(options);
+	onTestFinished(async () => {
+		await github.close();
+		expect(github.state.violations).toEqual([]);
+	});
+	return github;
+}
+
 interface Place {
 	github: LocalGitHub;
 	origin: string;
-	/** Temporary folder of the runner: the same for every job, and empty when one starts. */
 	folder: string;
 }
 
 async function runJob({ github, origin, folder }: Place, job: PlayedJob): Promise<Played> {
 	const {
-		replay,
+		replay = { comparison: "same-model" },
 		inputs = {},
 		action = ".",
 		depth = 1,
@@ -176,7 +157,6 @@ async function runJob({ github, origin, folder }: Place, job: PlayedJob): Promis
 	};
 }
 
-/** The replaying programs, and git, each of which writes down what variables it was given. */
 function installWatched(folder: string, replay: Replay, variables: string): string {
 	const path = installReplay(folder, replay);
 	const bin = join(folder, "replay-bin");
@@ -210,7 +190,6 @@ export function readArchive(archive: Buffer): Map<string, Buffer> {
 	return files;
 }
 
-/** Files of an artifact; a file uploaded unzipped is under its own name. */
 export function artifactFiles(github: LocalGitHub, name: string): Map<string, Buffer> {
 	const { artifacts, blobs } = github.state;
 	const artifact = artifacts.find((one) => one.name === name);
@@ -226,9 +205,8 @@ function filesBelow(folder: string): string[] {
 		.map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The clone is as actions/checkout left it, and no right of the job got to a program, a file, a log or an artifact. */
 export function expectTidy({ github }: Play, { run, workspace, out, env, childVariables }: Played): void {
-	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(git(workspace, "status", "--porcelain", "--", ".", ":!trtgate-out")).toBe("");
 	for (const left of ["scratch", "worktrees"]) expect(existsSync(join(out, left)), left).toBe(false);
 	const secrets = [env["GITHUB_TOKEN"], env["ACTIONS_RUNTIME_TOKEN"]].filter(
@@ -251,7 +229,6 @@ export function expectTidy({ github }: Play, { run, workspace, out, env, childVa
 	expect(github.state.violations).toEqual([]);
 }
 
-/** 1-based line of trtgate.yml that matches. */
 export function lineOf(workspace: string, pattern: RegExp): number {
 	const lines = readFileSync(join(workspace, "trtgate.yml"), "utf8").split("\n");
 	return lines.findIndex((line) => pattern.test(line)) + 1;

@@ -1,4 +1,3 @@
-// A golden set that exists nowhere but in its manifest, its reader that counts what is alive, and a backend that echoes.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
@@ -15,7 +14,6 @@ function fileOf(path: string): TensorFile {
 	return { path, sha256: "b".repeat(64), dtype: "float32", shape: [...shape] };
 }
 
-/** `cases` cases with one input and one output of four floats, 32 bytes together. */
 export function streamedSet(cases: number): GoldenSet {
 	const plain = manifestOf({});
 	const all = Array.from(
@@ -30,7 +28,6 @@ export function streamedSet(cases: number): GoldenSet {
 	return { manifest: { ...plain, cases: [first!, ...others] } satisfies GoldenManifest, folder: "/golden" };
 }
 
-/** Every tensor of a case holds the case's number, and what makes it vary. */
 function tensorAt(path: string) {
 	const index = Number.parseInt(path.slice(path.lastIndexOf("/") + 1), 10);
 	return float32([index, index + 0.5, 1, 2], shape);
@@ -39,7 +36,6 @@ function tensorAt(path: string) {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Reads by path, and remembers weakly what it gave out. */
 export function countingReader(): TensorReader & { reads: string[]; alive(): Promise<number> } {
 	const given: WeakRef<object>[] = [];
 	const reads: string[] = [];
@@ -69,7 +65,6 @@ const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
 
 export type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
 
-/** Answers golden cases by `answer`, and remembers who was asked for what. */
 function inferBackend(
 	answer: Answer,
 ): Pick<Backend, "infer"> & { jobs: { arm: Arm; ids: string[]; logPath: string }[] } {
@@ -103,13 +98,11 @@ export const crash: InferResult = {
 	wallMs: 1,
 };
 
-/** As `echo`, but the first case has no answer. */
 export function withoutFirst(job: InferJob): InferResult {
 	const all = echo(job);
 	return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
 }
 
-/** A base and a head that run a set, as a stage's input and ports. */
 export function streamedRun(answer: Answer, set: GoldenSet, reader = countingReader()) {
 	const engines = [streamedEngine("base"), streamedEngine("head")] as const;
 	const backend = inferBackend(answer);

@@ -2,6 +2,9 @@ import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from
 import type { CaseInput } from "../../src/golden/core/compare/judge.ts";
 import { elementBytes, elementCount, type Tensor } from "../../src/golden/core/tensor/tensor.ts";
 
+export type { Tensor };
+export type Outputs = Record<string, Tensor>;
+
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
 	const bytes = Buffer.from(data, "base64");
 	const aligned = new Uint8Array(bytes.length);
@@ -25,22 +28,16 @@ export function zeros(dtype: DType, shape: readonly number[]): Tensor {
 	return { dtype, shape, data: new Uint8Array(elementCount(shape) * elementBytes[dtype]) };
 }
 
-/** JSON cannot write these. */
-export function toNumber(value: number | string): number {
-	return Number(value);
-}
-
 export const modelSha256 = "a".repeat(64);
 
-/** A manifest with one case of these outputs. */
 export function manifestOf(
-	outputs: Readonly<Record<string, Tensor>>,
+	outputs: Outputs,
 	specs: Readonly<Record<string, GoldenOutput>> = {},
 ): GoldenManifest {
 	return { ...manifestOfCases([outputs], specs), cases: [{ ...caseOf(outputs), id: "only" }] };
 }
 
-function caseOf(outputs: Readonly<Record<string, Tensor>>): GoldenCase {
+function caseOf(outputs: Outputs): GoldenCase {
 	const files = Object.entries(outputs).map(([name, { dtype, shape }]): [string, TensorFile] => [
 		name,
 		{ path: `${name}.raw`, sha256: "b".repeat(64), dtype, shape: [...shape] },
@@ -48,9 +45,8 @@ function caseOf(outputs: Readonly<Record<string, Tensor>>): GoldenCase {
 	return { id: "", inputs: {}, outputs: Object.fromEntries(files) };
 }
 
-/** Its cases are case-0, case-1, … */
 export function manifestOfCases(
-	cases: readonly Readonly<Record<string, Tensor>>[],
+	cases: readonly Outputs[],
 	specs: Readonly<Record<string, GoldenOutput>> = {},
 ): GoldenManifest {
 	return {
@@ -63,10 +59,9 @@ export function manifestOfCases(
 	};
 }
 
-/** The one case of manifestOf on an engine. */
 export function caseInput(
-	expected: Readonly<Record<string, Tensor>>,
-	got: Readonly<Record<string, Tensor>>,
+	expected: Outputs,
+	got: Outputs,
 	{ specs, ...more }: { specs?: Readonly<Record<string, GoldenOutput>> } & Partial<CaseInput> = {},
 ): CaseInput {
 	return {

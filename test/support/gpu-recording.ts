@@ -1,4 +1,3 @@
-// Whole comparisons that were recorded with telemetry beside them: samples and the times of the runs, on one scale.
 import { readFileSync } from "node:fs";
 import type { TelemetrySample } from "../../src/core/telemetry/sample.ts";
 import { parseSampleLine } from "../../src/formats/nvidia-smi/rows.ts";

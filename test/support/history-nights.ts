@@ -1,37 +1,22 @@
-// Nights with a known truth: engines that creep and step, machines at random, disturbances, pins that move.
-
 import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { dueForFreshPairs } from "../../src/history/core/alarms.ts";
 import { kindOf } from "../../src/history/core/points.ts";
 import { pinToLink, readSeries, type Series } from "../../src/history/core/series.ts";
 import { hash, nightAt, short } from "./history-records.ts";
+import { randomFrom } from "./random.ts";
 
 export interface Event {
 	kind: "creep" | "step" | "host" | "method" | "neighbour" | "golden";
 	night: number;
-	/** Numbers of the series that it touches; empty: all. */
+	/** Empty: all. */
 	series: readonly number[];
 }
 
 export interface Nights {
 	records: { name: string; record: HistoryRecord }[];
-	/** True chained level of each series at each night, against the night before the first. */
+	/** By night and series, against the night before the first. */
 	levels: number[][];
 	events: readonly Event[];
-}
-
-export function randomFrom(seed: number): { uniform(): number; normal(): number } {
-	let state = seed >>> 0;
-	const uniform = (): number => {
-		state = (state + 0x6d2b79f5) >>> 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-	return {
-		uniform,
-		normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
-	};
 }
 
 /** Measured on H200s: medians of one plan file against the first machine; the second kind of net moves half as far. */
@@ -52,10 +37,7 @@ export interface Plan {
 	series: number;
 	events: readonly Event[];
 	rotations: readonly number[];
-	/** The driver's branch changes. */
 	driverAt?: number;
-	/** Nights after an alarm at which a commit accepts it. */
-	acceptAfter?: number;
 }
 
 interface Pin {
@@ -88,7 +70,6 @@ export function simulateNights(plan: Plan): Nights {
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
 	const known: HistoryRecord[] = [];
-	/** The state that each pin had, by its commit. */
 	const pins = new Map<string, Pin[]>();
 	let pin = "";
 	const rotate = (night: number): void => {
@@ -133,7 +114,6 @@ export function simulateNights(plan: Plan): Nights {
 			tensorrt: "10.6.0",
 			host: `host-${host}`,
 		};
-		// As the job decides, also whether a link is certain enough.
 		const old = pins.get(pinToLink(readSeries(known), { kind: kindOf({ machine }), pin }) ?? "");
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
 			const ns = Math.round(
@@ -196,7 +176,6 @@ export function simulateNights(plan: Plan): Nights {
 		};
 		shown.records.push({ name: `${night}.json`, record });
 		shown.levels.push(engines.map(({ level }) => level));
-		// As the job does: what stands out is measured again at once.
 		for (const due of dueForFreshPairs(readSeries([...known, record]))) {
 			const index = Number(/\d+/.exec(due)?.[0]);
 			const row = rows.find(({ series, kind }) => series === due && kind === "engine");
@@ -209,7 +188,7 @@ export function simulateNights(plan: Plan): Nights {
 		for (const event of today.filter(
 			({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden",
 		)) {
-			const at = night + (plan.acceptAfter ?? 25);
+			const at = night + 25;
 			const known = accepted.get(at) ?? new Set<number>();
 			for (const index of event.series.length === 0 ? engines.keys() : event.series) known.add(index);
 			accepted.set(at, known);

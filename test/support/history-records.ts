@@ -32,7 +32,6 @@ export function buildRow(overrides: Partial<HistoryRow> = {}): HistoryRow {
 	};
 }
 
-/** Nights are numbered from 1 January 2026. */
 export function nightAt(night: number): string {
 	return new Date(Date.UTC(2026, 0, 1 + night, 3)).toISOString();
 }
@@ -53,7 +52,6 @@ export function buildRecord(night: number, overrides: Partial<HistoryRecord> = {
 	};
 }
 
-/** Files of thirty earlier nights in which the engine, then of another model, took a fifth of its time. */
 export function fasterNights(record: HistoryRecord): Record<string, string> {
 	const files = Array.from({ length: 30 }, (_, night) => {
 		const ratio = buildRatio(-1_600_000 + (night % 3) * 500);

@@ -1,4 +1,3 @@
-// Compares what the history finds in simulated nights with what is true of them.
 import { findAlarms } from "../../src/history/core/alarms.ts";
 import { type Event, type Nights, seriesOf } from "./history-nights.ts";
 
@@ -7,7 +6,6 @@ export interface Score {
 	delays: Record<"creep" | "step" | "golden", (number | null)[]>;
 	falseAlarms: number;
 	seriesYears: number;
-	/** Alarms that an event explains, and those that name its cause. */
 	explained: number;
 	right: number;
 	/** Alarms that nothing explains and that blame a change. */

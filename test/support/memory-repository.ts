@@ -1,4 +1,3 @@
-// A forge's repository in memory, with the rules of git: commits know their parents, branches only move forward.
 import { createHash } from "node:crypto";
 import type { ApiResult, CommitRelation, HostedPull, Repository } from "../../src/ports/code-host.ts";
 
@@ -14,7 +13,6 @@ export interface MemoryRepository extends Repository {
 	writes: string[];
 	parents(commit: string): readonly string[];
 	files(commit: string): Record<string, string>;
-	/** Another person's commit, with files or the tree of another commit. */
 	commit(given: {
 		parents: readonly string[];
 		files?: Readonly<Record<string, string>>;
@@ -67,7 +65,7 @@ function ancestors({ commits }: Objects, head: string): Set<string> {
 	return seen;
 }
 
-/** Lists as many commits as GitHub does. */
+/** As many commits as GitHub lists. */
 const maxListed = 250;
 
 function relate(objects: Objects, base: string, head: string): CommitRelation {

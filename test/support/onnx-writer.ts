@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { ExternalFile, InspectedModel, OnnxModel } from "../../src/core/onnx/model.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
@@ -27,7 +28,6 @@ export interface TensorInit {
 	dtype?: number;
 	dims?: readonly number[];
 	raw?: Bytes;
-	/** Further fields, as they are. */
 	more?: Bytes;
 }
 
@@ -59,7 +59,6 @@ export function externalTensor(
 	return tensor({ name, dims, more: join(...pairs, integer(14, 1)) });
 }
 
-/** A dimension: size, symbol, or null for an unnamed one. */
 export type Dim = number | string | null;
 
 export function tensorType(dtype: number, dims: readonly Dim[] | null): Bytes {
@@ -79,7 +78,6 @@ export interface NodeInit {
 	outputs?: readonly string[];
 	name?: string;
 	domain?: string;
-	/** AttributeProto messages. */
 	attributes?: readonly Bytes[];
 }
 
@@ -141,7 +139,6 @@ function attributeOf(text: string, messages: readonly Bytes[]): Bytes {
 }
 
 export interface GraphInit {
-	/** Messages, or text for `nodes`. */
 	nodes?: readonly Bytes[] | string;
 	inputs?: readonly Bytes[];
 	outputs?: readonly Bytes[];
@@ -150,7 +147,6 @@ export interface GraphInit {
 	more?: Bytes;
 }
 
-/** Without more words, `y = Relu(x)` on float [1, 4]. */
 export function graph(init: GraphInit = {}): Bytes {
 	const {
 		nodes: given = "y = Relu(x)",
@@ -193,9 +189,7 @@ export function ints(name: string, ...values: readonly number[]): Bytes {
 
 export interface ModelInit extends GraphInit {
 	irVersion?: number;
-	/** Versions by domain. */
 	opsets?: Readonly<Record<string, number>>;
-	/** Further fields of the model, e.g. functions. */
 	modelMore?: Bytes;
 }
 
@@ -216,6 +210,10 @@ export function model(init: ModelInit = {}): Bytes {
 
 export function modelOf(init: ModelInit = {}): OnnxModel {
 	return readOnnx(memorySource(model(init)), "m.onnx");
+}
+
+export function readFixture(path: string): OnnxModel {
+	return readOnnx(memorySource(readFileSync(`test/fixtures/${path}`)), path);
 }
 
 export function inspectedOf(onnx: OnnxModel, external: readonly ExternalFile[] = []): InspectedModel {

@@ -1,4 +1,3 @@
-// Both sides of a small config, opened in real repositories.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -39,7 +38,6 @@ const configs: ConfigReader = {
 	},
 };
 
-/** Closed at the end of the test. */
 export async function open(
 	workspace: string,
 	request: Partial<ArmsRequest> = {},
@@ -68,7 +66,6 @@ export const modelsOf = (opened: OpenedArms): string[] => [
 	read(opened, "head", "model.onnx"),
 ];
 
-/** Opens both sides of a pull request with these files, in a shallow clone. */
 export async function openPull(
 	files: Parameters<typeof makeRepository>[0],
 	env: Readonly<Record<string, string>> = {},

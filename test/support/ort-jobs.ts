@@ -1,23 +1,19 @@
-import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
+import type { ReferenceVariant } from "../../src/ports/reference.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
+import { float32 } from "./golden-tensors.ts";
+import { sha256 } from "./project.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
 export const net = join(models, "net.onnx");
 export const wasmSource = join(root, "dist/ort");
 export const program = (name: string): string => join(import.meta.dirname, "programs", `${name}.mjs`);
-
-export function temporaryFolder(): string {
-	return mkdtempSync(join(tmpdir(), "trtgate-test-"));
-}
 
 const testOptions = (): OnnxRuntimeOptions => ({
 	flavour: "wasm",
@@ -42,9 +38,10 @@ export function modelAt(path: string, external: ModelOnDisk["external"] = []): M
 	const none = { nodes: [], initializers: [], subgraphs: [] };
 	const graph = { name: "", inputs: [], outputs: [], valueInfo: [], ...none };
 	const onnx = { bytes: bytes.length, irVersion: 10, opsets: {}, graph, functions: [] };
-	const sha256 = createHash("sha256").update(bytes).digest("hex");
-	return { path, onnx, sha256, external } as unknown as ModelOnDisk;
+	return { path, onnx, sha256: sha256(bytes), external } as unknown as ModelOnDisk;
 }
+
+export const fixture = (name: string): ModelOnDisk => modelAt(join(models, `${name}.onnx`));
 
 export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<BuildJob> = {}): BuildJob {
 	const engine = { name: "fp32", precision: "fp32", onnx: basename(model.path) };
@@ -91,6 +88,21 @@ export function countJob(engine: BuiltEngine, folder: string) {
 	};
 }
 
-export function floats(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
-	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
+export function referenceJob(folder: string, model: ModelOnDisk, inputs: readonly InferCase["inputs"][]) {
+	return {
+		model,
+		cases: inputs.map((each, index) => ({ id: String(index), inputs: each })),
+		variant: { flavour: "wasm", level: "basic", threads: 1 } as ReferenceVariant,
+		scratchFolder: join(folder, "scratch"),
+		logPath: join(folder, "log"),
+		timeoutMs: 600_000,
+	};
+}
+
+export function inferOne(backend: Backend, engine: BuiltEngine, inputs: InferCase["inputs"], folder: string) {
+	return backend.infer(inferJob(engine, [{ id: "a", inputs }], folder));
+}
+
+export function image(value: number) {
+	return float32(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
 }

@@ -1,7 +1,7 @@
-// Engines with one planted change each, derived from recorded layer files and their times: nobody built these, so that the culprit
-// and its cost are known exactly. Times scatter as in recorded profiles: each draws all its deviations from one of them, so that
-// layers of one profile deviate together.
+// Derived from recorded engines: nobody built these, so that the culprit and its cost are known exactly. All layers of a profile take
+// their deviations from one recorded profile, since they deviate together.
 import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/engine/core/layer.ts";
+import { type Random, randomFrom } from "./random.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
 export interface Planted {
@@ -11,16 +11,13 @@ export interface Planted {
 	head: RecordedEngine;
 	/** A node of the culprit, as the head names it; of what is gone, as the base does. */
 	culprit: string;
-	/** True cost of the change in milliseconds. */
 	costMs: number;
-	/** Times of both engines in timed runs, if the recording has them. */
 	enginesMs: { base: number; head: number } | null;
 }
 
 export interface Host extends RecordedEngine {
 	/** More profiles of the same engine, built again: they only say how times scatter. */
 	rebuilt?: readonly LayerProfile[];
-	/** Median of timed runs. */
 	medianMs?: number;
 }
 
@@ -30,27 +27,12 @@ interface Timed extends EngineLayer {
 	like: number;
 }
 
-export function randomOf(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-	};
-}
-
-function gauss(random: () => number): number {
-	return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
 const profiles = 4;
 /** Where an engine was profiled once: what the profiles of others show, of a layer and of all layers of a profile. */
 const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
 const timedRunShare = 0.0003;
 
-/** Draws by how much each recorded layer deviates from its mean in one profile. */
-type Draw = (random: () => number) => (layer: Timed) => number;
+type Draw = (random: Random) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {
 	return (all[0]?.layers ?? []).map(
@@ -61,8 +43,8 @@ function averages(all: readonly LayerProfile[]): number[] {
 function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
 	if (own.length < 2) {
 		return (random) => {
-			const shared = sharedShare * gauss(random);
-			return ({ ms }) => ms * (shared + scatterShare * gauss(random)) + scatterMs * gauss(random);
+			const shared = sharedShare * random.normal();
+			return ({ ms }) => ms * (shared + scatterShare * random.normal()) + scatterMs * random.normal();
 		};
 	}
 	const widen = Math.sqrt(own.length / (own.length - 1));
@@ -73,12 +55,12 @@ function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
 		);
 	});
 	return (random) => {
-		const one = seen[Math.floor(random() * seen.length)] ?? [];
+		const one = seen[Math.floor(random.uniform() * seen.length)] ?? [];
 		return ({ like }) => one[like] ?? 0;
 	};
 }
 
-function measured(layers: readonly Timed[], draw: Draw, random: () => number): RecordedEngine {
+function measured(layers: readonly Timed[], draw: Draw, random: Random): RecordedEngine {
 	const times = Array.from({ length: profiles }, (): LayerProfile => {
 		const deviation = draw(random);
 		const drawn = layers.map((layer) => {
@@ -96,29 +78,20 @@ function measured(layers: readonly Timed[], draw: Draw, random: () => number): R
 interface Change {
 	layers: Timed[];
 	at: number;
-	random: () => number;
+	/** At `at`. */
+	layer: Timed;
+	/** Layers with others in place of `layer`. */
+	swap(...by: Timed[]): Timed[];
 }
 
 interface Outcome {
 	base?: Timed[];
 	head: Timed[];
-	culprit: string;
-	/** Factor that another clock applies to all times of the head. */
+	culprit?: string;
 	clock?: number;
-	/** Built without details: only the names of the layers are known. */
 	namesOnly?: true;
 }
 
-const insert = (layers: readonly Timed[], at: number, ...more: Timed[]): Timed[] => [
-	...layers.slice(0, at),
-	...more,
-	...layers.slice(at),
-];
-const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => [
-	...layers.slice(0, at),
-	...by,
-	...layers.slice(at + 1),
-];
 const nodeOf = ({ onnxNodes, name }: Timed): string => onnxNodes[0] ?? name;
 const as = (dtype: string, format: string) => (tensor: LayerTensor) => ({ ...tensor, dtype, format });
 
@@ -146,7 +119,6 @@ function copy(of: LayerTensor, to: string, { name, like }: Timed, ms: number): T
 
 const shortMs = 0.006;
 
-/** Two layers for one: the last node of a fusion by itself. */
 function halves(layer: Timed, rest: number): [Timed, Timed] {
 	const cut = Math.max(1, layer.onnxNodes.length - 1);
 	const between = { ...layer.outputs[0]!, name: `${layer.outputs[0]!.name} before` };
@@ -194,157 +166,96 @@ function renamed(layers: readonly Timed[]): Timed[] {
 	}));
 }
 
+/** Reads what the layer writes. */
+function fresh(layer: Timed, elements: number): Timed {
+	const out = layer.outputs[0]!;
+	const tensors = { inputs: [out], outputs: [{ ...out, name: "fresh_out" }] };
+	return { ...layer, ...tensors, name: "fresh", weights: { dtype: "fp16", elements } };
+}
+
 const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
-	"cast to fp32": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"cast to fp32": ({ layer, swap }) => {
 		const own = { ...inType(layer, "fp32", "Float"), ms: layer.ms * 1.7 };
-		const before = copy(layer.inputs[0]!, "Float", layer, 0.004);
-		return { head: swap(layers, at, before, own), culprit: nodeOf(layer) };
+		return { head: swap(copy(layer.inputs[0]!, "Float", layer, 0.004), own) };
 	},
-	"split fusion": ({ layers, at }) => ({
-		head: swap(layers, at, ...halves(layers[at]!, 0.6)),
-		culprit: nodeOf(layers[at]!),
-	}),
-	reformat: ({ layers, at }) => {
-		const layer = layers[at]!;
-		return { head: insert(layers, at, copy(layer.inputs[0]!, "Half", layer, 0.006)), culprit: nodeOf(layer) };
-	},
-	widened: ({ layers, at }) => {
-		const layer = layers[at]!;
+	"split fusion": ({ layer, swap }) => ({ head: swap(...halves(layer, 0.6)) }),
+	reformat: ({ layer, swap }) => ({ head: swap(copy(layer.inputs[0]!, "Half", layer, 0.006), layer) }),
+	widened: ({ layer, swap }) => {
 		const weights =
 			layer.weights === null ? null : { ...layer.weights, elements: layer.weights.elements * 2 };
 		const outputs = layer.outputs.map((tensor) => ({
 			...tensor,
 			dims: tensor.dims.map((size, axis) => (axis === 1 ? size * 2 : size)),
 		}));
-		return {
-			head: swap(layers, at, { ...layer, weights, outputs, ms: layer.ms * 1.5 }),
-			culprit: nodeOf(layer),
-		};
+		return { head: swap({ ...layer, weights, outputs, ms: layer.ms * 1.5 }) };
 	},
-	"lost int8": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = { ...inType(layer, "int8", "Int8"), ms: layer.ms * 0.6 };
-		return { base: swap(layers, at, own), head: layers, culprit: nodeOf(layer) };
+	"lost int8": ({ layers, layer, swap }) => ({
+		base: swap({ ...inType(layer, "int8", "Int8"), ms: layer.ms * 0.6 }),
+		head: layers,
+	}),
+	plugin: ({ layer, swap }) => {
+		const name = "MyPlugin_0";
+		const bare = { type: "PluginV3", onnxNodes: [name], parameters: {}, weights: null, tactic: null };
+		return { head: swap({ ...layer, ...bare, name, ms: layer.ms * 2 }), culprit: name };
 	},
-	plugin: ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = {
-			...layer,
-			name: "MyPlugin_0",
-			type: "PluginV3",
-			onnxNodes: ["MyPlugin_0"],
-			parameters: {},
-			weights: null,
-			tactic: null,
-			ms: layer.ms * 2,
-		};
-		return { head: swap(layers, at, own), culprit: "MyPlugin_0" };
+	"other opset": ({ layer, swap }) => {
+		const onnxNodes = layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]);
+		const own = { ...layer, onnxNodes, tactic: "other", ms: layer.ms * 1.4 };
+		return { head: swap(own), culprit: `${nodeOf(layer)}_a` };
 	},
-	"other opset": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const own = {
-			...layer,
-			onnxNodes: layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]),
-			tactic: "other",
-			ms: layer.ms * 1.4,
-		};
-		return { head: swap(layers, at, own), culprit: `${nodeOf(layer)}_a` };
-	},
-	"renamed export with another kernel": ({ layers, at }) => {
-		const head = renamed(swap(layers, at, { ...layers[at]!, tactic: "slow", ms: layers[at]!.ms * 1.6 }));
+	"renamed export with another kernel": ({ at, layer, swap }) => {
+		const head = renamed(swap({ ...layer, tactic: "slow", ms: layer.ms * 1.6 }));
 		return { head, culprit: nodeOf(head[at]!) };
 	},
-	"counted names and a new layer": ({ layers, at }) => {
+	"counted names and a new layer": ({ layers, at, layer, swap }) => {
 		const count = (all: readonly Timed[]): Timed[] => {
 			let next = 0;
-			return all.map((layer) => ({ ...layer, onnxNodes: layer.onnxNodes.map(() => `Node_${next++}`) }));
+			return all.map((one) => ({ ...one, onnxNodes: one.onnxNodes.map(() => `Node_${next++}`) }));
 		};
-		const layer = layers[at]!;
-		const out = layer.outputs[0]!;
-		const fresh: Timed = {
-			...layer,
-			name: "fresh",
-			inputs: [out],
-			outputs: [{ ...out, name: "fresh_out" }],
-			weights: { dtype: "fp16", elements: 12_345 },
-			ms: 0.008,
-		};
-		const head = count(insert(layers, at + 1, fresh));
+		const head = count(swap(layer, { ...fresh(layer, 12_345), ms: 0.008 }));
 		return { base: count(layers), head, culprit: nodeOf(head[at + 1]!) };
 	},
-	gone: ({ layers, at }) => ({
-		head: layers.filter((_, index) => index !== at),
-		culprit: nodeOf(layers[at]!),
+	gone: ({ swap }) => ({ head: swap() }),
+	"another kernel": ({ layer, swap }) => ({
+		head: swap({ ...layer, tactic: "another", ms: layer.ms * 1.3 }),
 	}),
-	"another kernel": ({ layers, at }) => {
-		const layer = layers[at]!;
-		return {
-			head: swap(layers, at, { ...layer, tactic: "another", ms: layer.ms * 1.3 }),
-			culprit: nodeOf(layer),
-		};
-	},
-	"new block": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"new block": ({ layer, swap }) => {
 		const names = ["new.0", "new.1", "new.2"];
 		const block = names.map((name): Timed => ({ ...layer, name, onnxNodes: [name], ms: 0.006 }));
-		return { head: insert(layers, at + 1, ...block), culprit: "new.0" };
+		return { head: swap(layer, ...block), culprit: "new.0" };
 	},
-	"second consumer": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"second consumer": ({ layer, swap }) => {
 		const [first, second] = halves(layer, 0.5);
-		const probe: Timed = {
-			...second,
-			name: "probe",
-			type: "Reduce",
-			onnxNodes: ["probe"],
-			outputs: [{ ...second.outputs[0]!, name: "probed" }],
+		const outputs = [{ ...second.outputs[0]!, name: "probed" }];
+		return {
+			head: swap(first, second, { ...second, name: "probe", type: "Reduce", onnxNodes: ["probe"], outputs }),
 		};
-		return { head: swap(layers, at, first, second, probe), culprit: nodeOf(layer) };
 	},
-	"merged fusion": ({ layers, at }) => ({
-		base: swap(layers, at, ...halves(layers[at]!, 0.7)),
-		head: layers,
-		culprit: nodeOf(layers[at]!),
-	}),
-	"round trip": ({ layers, at }) => {
-		const layer = layers[at]!;
+	"merged fusion": ({ layers, layer, swap }) => ({ base: swap(...halves(layer, 0.7)), head: layers }),
+	"round trip": ({ layer, swap }) => {
 		const there = copy(layer.inputs[0]!, "Float", layer, 0.005);
-		const back = {
-			...copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005),
-			name: `${there.name} again`,
-		};
-		return { head: insert(layers, at, there, back), culprit: nodeOf(layer) };
+		const back = copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005);
+		return { head: swap(there, { ...back, name: `${there.name} again` }, layer) };
 	},
-	"lost fusion in every second layer": ({ layers, at }) => {
-		const like = layers[at]!;
-		const every = layers.flatMap((layer, index) =>
+	"lost fusion in every second layer": ({ layers, layer: like }) => ({
+		head: layers.flatMap((layer, index) =>
 			layer === like ||
 			(index % 2 === 0 && layer.type === like.type && layer.onnxNodes.length > 1 && layer.ms > 0)
 				? halves(layer, 0.5)
 				: [layer],
-		);
-		return { head: every, culprit: nodeOf(like) };
-	},
-	"unfused DequantizeLinear": ({ layers, at }) => {
-		const layer = layers[at]!;
+		),
+	}),
+	"unfused DequantizeLinear": ({ layer, swap }) => {
 		const [narrow, input] = [as("int8", "Int8"), layer.inputs[0]!];
-		const own = { ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 };
-		const dequantize = {
-			...copy(narrow(input), input.format, layer, 0.005),
-			name: "dq",
-			kind: "quantize" as const,
-			servedLayer: null,
-		};
+		const dequantize = { name: "dq", kind: "quantize" as const, servedLayer: null, onnxNodes: ["dq"] };
 		return {
-			base: swap(layers, at, own),
-			head: swap(layers, at, { ...dequantize, onnxNodes: ["dq"] }, layer),
-			culprit: nodeOf(layer),
+			base: swap({ ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 }),
+			head: swap({ ...copy(narrow(input), input.format, layer, 0.005), ...dequantize }, layer),
 		};
 	},
-	"names only, a new layer": ({ layers, at }) => {
-		const fresh = { ...layers[at]!, name: "fresh.conv", onnxNodes: ["fresh.conv"] };
-		return { head: insert(layers, at + 1, fresh), culprit: "fresh.conv", namesOnly: true };
+	"names only, a new layer": ({ layer, swap }) => {
+		const name = "fresh.conv";
+		return { head: swap(layer, { ...layer, name, onnxNodes: [name] }), culprit: name, namesOnly: true };
 	},
 	"another clock and a cast": (change) => ({ ...kinds["cast to fp32"]!(change), clock: 1.015 }),
 	"slower here, faster there": ({ layers, at }) => {
@@ -359,34 +270,23 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 					? { ...layer, tactic: "fast", ms: layer.ms * 0.8 }
 					: layer,
 		);
-		return { head, culprit: nodeOf(layers[at]!) };
+		return { head };
 	},
-	"renamed export and a new layer": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const out = layer.outputs[0]!;
-		const fresh: Timed = {
-			...layer,
-			name: "fresh",
-			onnxNodes: ["fresh"],
-			inputs: [out],
-			outputs: [{ ...out, name: "fresh_out" }],
-			ms: 0.009,
-		};
-		const head = renamed(insert(layers, at + 1, { ...fresh, weights: { dtype: "fp16", elements: 4321 } }));
+	"renamed export and a new layer": ({ at, layer, swap }) => {
+		const head = renamed(swap(layer, { ...fresh(layer, 4321), onnxNodes: ["fresh"], ms: 0.009 }));
 		return { head, culprit: nodeOf(head[at + 1]!) };
 	},
-	"a Concat that copies": ({ layers, at }) => {
-		const none = layers.findIndex(
+	"a Concat that copies": ({ layers, at, layer }) => {
+		const other = layers.find(
 			({ kind, onnxNodes, inputs }, index) =>
 				index >= at && kind === "noop" && onnxNodes.length > 0 && inputs.length > 0,
 		);
-		const layer = layers[none] ?? layers[at]!;
-		const copied = { ...layer, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
-		return { head: swap(layers, layers.indexOf(layer), copied), culprit: nodeOf(layer) };
+		const none = other ?? layer;
+		const copied = { ...none, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
+		return { head: layers.map((one) => (one === none ? copied : one)), culprit: nodeOf(none) };
 	},
 };
 
-/** Layers that take some time, spread over the engine. */
 function places(layers: readonly Timed[], count: number): number[] {
 	const fit = layers.flatMap(({ kind, ms, onnxNodes, region, weights }, at) =>
 		kind === "compute" && ms > 0.006 && onnxNodes.length > 1 && region === null && weights !== null
@@ -399,7 +299,7 @@ function places(layers: readonly Timed[], count: number): number[] {
 	);
 }
 
-export function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
+function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
 	const middle = averages(own);
 	return info.layers.map((layer, at) => ({ ...layer, ms: middle[at] ?? 0, like: at }));
 }
@@ -410,19 +310,21 @@ function overheadOf(layers: readonly Timed[], { medianMs }: Host): number {
 	return medianMs === undefined ? 0 : (timed.reduce((sum, { ms }) => sum + ms, 0) - medianMs) / timed.length;
 }
 
-/** Each kind at `turns` places of each engine. */
 export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2): Planted[] {
 	return Object.entries(hosts).flatMap(([engine, host], which) =>
 		Object.entries(kinds).flatMap(([kind, change], number) => {
 			const [layers, draw] = [timedLayers(host), drawFrom(host)];
 			const overheadMs = overheadOf(layers, host);
 			return places(layers, turns).map((at, turn): Planted => {
-				const random = randomOf(100_000 * which + 1000 * number + turn);
-				const { base = layers, head, culprit, clock = 1, namesOnly } = change({ layers, at, random });
+				const random = randomFrom(100_000 * which + 1000 * number + turn);
+				const layer = layers[at]!;
+				const swap = (...by: Timed[]) => layers.toSpliced(at, 1, ...by);
+				const outcome = change({ layers, at, layer, swap });
+				const { base = layers, head, culprit = nodeOf(layer), clock = 1, namesOnly } = outcome;
 				const total = (all: readonly Timed[]) =>
 					all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
 				const costMs = total(head) - total(base);
-				const ran = (ms: number) => ms * (1 + timedRunShare * gauss(random));
+				const ran = (ms: number) => ms * (1 + timedRunShare * random.normal());
 				const enginesMs =
 					host.medianMs === undefined ? null : { base: ran(total(base)), head: ran(total(head) * clock) };
 				const known = namesOnly === true ? withoutDetails : (one: RecordedEngine) => one;
@@ -437,9 +339,9 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 	);
 }
 
-/** The same engine built again: every time and Myelin's numbers differ, nothing else. */
+/** Built again: only times and Myelin's numbers differ. */
 export function rebuilt(host: Host, seed: number): { base: RecordedEngine; head: RecordedEngine } {
-	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomOf(seed)];
+	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomFrom(seed)];
 	const other = (text: string) =>
 		text.replace(/(__mye|_myl)(\d+)/g, (_, stem, digits) => `${stem}${Number(digits) + seed}`);
 	const head = layers.map((layer) => ({

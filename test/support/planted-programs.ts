@@ -1,4 +1,3 @@
-// Programs, libraries, modules and settings that a pull request may bring. Each one that runs leaves a file with its name in a folder.
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { installFakeNative } from "./fake-native.ts";
@@ -23,12 +22,9 @@ const modules = ["tensorrt", "sitecustomize", "usercustomize", "json", "argparse
 const packages = ["onnxruntime-node", "onnxruntime-web", "onnxruntime-common", "kerberos"];
 
 export interface Planted {
-	/** Names of everything that ran, sorted. */
 	ran(): string[];
-	/** A shell command that leaves the mark `name`. */
 	mark(name: string): string;
 	into(workspace: string): void;
-	/** Search paths that lead into the checkout in every possible way, ahead of the real folders. */
 	searchPaths(workspace: string, path: string): Record<string, string>;
 }
 
@@ -43,7 +39,6 @@ export function plantedPrograms(marks: string): Planted {
 		mark,
 		ran: () => (existsSync(marks) ? readdirSync(marks).sort() : []),
 		into(workspace) {
-			// Contains the addon's file, like an installation.
 			installFakeNative(workspace);
 			writeProject(workspace, {
 				...Object.fromEntries(

@@ -1,14 +1,11 @@
-// Writes PNG files of any kind, chunk by chunk, so that a test may also write wrong ones.
 import { crc32, deflateSync } from "node:zlib";
 
 export interface PngKind {
 	width: number;
 	height: number;
-	/** Bits of a sample. */
 	depth: number;
 	/** Colour type: 0 grey, 2 colour, 3 palette, 4 and 6 with alpha. */
 	colour: number;
-	/** In the header; the pixels are written row by row all the same. */
 	interlaced: boolean;
 }
 
@@ -32,7 +29,6 @@ export function pngHeader({ width, height, depth, colour, interlaced }: PngKind)
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 export const pngSignature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
-/** Every byte of pixels is what `byte` says; the rows take the five filters in turn. */
 export function writePng(kind: PngKind, byte: () => number): Buffer {
 	const bytes = Math.ceil((kind.width * kind.depth * samples[kind.colour]!) / 8);
 	const rows = Array.from({ length: kind.height }, (_, y) =>

@@ -1,15 +1,13 @@
-// Serves a private repository as GitHub does: git over HTTP through `git http-backend`, and Git LFS, only with its token.
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { lfsPointer, sha256 } from "./project.ts";
 
 export interface PrivateRemote {
 	port: number;
-	/** Authorization that each request sent. */
 	seen: { path: string; authorization: string | undefined }[];
-	/** Stores a file for Git LFS. @returns its pointer. */
+	/** @returns a Git LFS pointer. */
 	store(content: Buffer): string;
 }
 
@@ -18,7 +16,6 @@ export interface RemoteRules {
 	token: string;
 	/** What the token may not do; GitHub then answers as if the repository did not exist. */
 	mayRead?: boolean;
-	/** The account has used up its budget for Git LFS. */
 	isOverBudget?: boolean;
 }
 
@@ -28,9 +25,8 @@ export async function startPrivateRemote(rules: RemoteRules): Promise<PrivateRem
 	const remote: PrivateRemote = { port: 0, seen: [], store };
 	const objects = new Map<string, Buffer>();
 	function store(content: Buffer): string {
-		const oid = createHash("sha256").update(content).digest("hex");
-		objects.set(oid, content);
-		return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+		objects.set(sha256(content), content);
+		return lfsPointer(content);
 	}
 	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
@@ -91,7 +87,6 @@ async function batch(
 	reply(200, { transfer: "basic", objects: found });
 }
 
-/** Runs git as a web server runs a CGI program. */
 function serveGit(
 	request: IncomingMessage,
 	response: ServerResponse,

@@ -1,5 +1,6 @@
 // A small project in a temporary folder, and the built command line run on it.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
 	cpSync,
 	mkdirSync,
@@ -10,12 +11,12 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { withHost } from "./bundle.ts";
-import { outputOf } from "./child-output.ts";
+import { type ChildOutput, outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
 
 export const fixtures = resolve("test/fixtures/project");
@@ -35,7 +36,7 @@ models:
     golden: golden/golden.json
 ${quickMeasure}`;
 
-/** `config` without its timed runs, each of which is a process: for tests that are not about speed. */
+/** Timed runs are a process each: for tests that are not about speed. */
 export function untimed(config: string = quickConfig): string {
 	return config.replace(/workloads: \[.*\]/, "workloads: []");
 }
@@ -43,15 +44,16 @@ export function untimed(config: string = quickConfig): string {
 /** Calls back at the end of a test; one of several that run at the same time must bring its own. */
 export type AtEnd = (clean: () => void | Promise<void>) => void;
 
-/** A temporary folder that goes with the test. */
 export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-")));
 	atEnd(() => rmSync(folder, { recursive: true, force: true }));
 	return folder;
 }
 
-/** Writes files by name; a value that starts with `fixture:` is copied from the fixtures. */
-export function writeProject(folder: string, files: Readonly<Record<string, string | Uint8Array>>): string {
+export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
+
+/** Copies a value that starts with `fixture:` from the fixtures. */
+export function writeProject(folder: string, files: ProjectFiles): string {
 	for (const [name, content] of Object.entries(files)) {
 		const path = join(folder, name);
 		mkdirSync(dirname(path), { recursive: true });
@@ -62,38 +64,48 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 	return folder;
 }
 
-/** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
-export function quickProject(
-	folder: string,
-	files: Readonly<Record<string, string | Uint8Array>> = {},
-): string {
-	return writeProject(folder, {
-		"trtgate.yml": quickConfig,
-		"model.onnx": "fixture:model.onnx",
-		golden: "fixture:golden",
-		...files,
-	});
+/** A config, a model and its golden, ready to run. */
+export const quickFiles = {
+	"trtgate.yml": quickConfig,
+	"model.onnx": "fixture:model.onnx",
+	golden: "fixture:golden",
+};
+
+export const untimedFiles = { ...quickFiles, "trtgate.yml": untimed() };
+
+export function sha256(bytes: string | Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
 }
 
-export interface CliRun {
-	exit: number | null;
-	signal: NodeJS.Signals | null;
-	stdout: string;
-	stderr: string;
+export function lfsPointer(content: string | Uint8Array): string {
+	return `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256(content)}\nsize ${content.length}\n`;
 }
+
+export function folderWith(files: ProjectFiles): string {
+	return writeProject(temporaryFolder(), files);
+}
+
+export function writeScript(path: string, script: string): string {
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+	return path;
+}
+
+/** `files` stand above the quick ones. */
+export function quickProject(folder: string, files: ProjectFiles = {}): string {
+	return writeProject(folder, { ...quickFiles, ...files });
+}
+
+export type CliRun = ChildOutput;
 
 export interface CliOptions {
 	cwd: string;
-	/** Folder of the bundle; TRTGATE_DIST or the committed one by default. */
 	dist?: string;
 	env?: Readonly<Record<string, string>>;
-	/** Called with the child's process id as soon as it runs. */
 	onStart?(pid: number): void;
-	/** Called with each piece of text that the child writes to stderr. */
 	onStderr?(text: string): void;
 }
 
-/** Folder to which the bundle unpacks ONNX Runtime, shared by all tests. */
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
@@ -108,7 +120,7 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<Cl
 	);
 }
 
-function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
+export function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
 	return {
 		PATH: process.env["PATH"] ?? "",
 		HOME: cwd,
@@ -120,7 +132,6 @@ function commandEnvironment({ cwd, env }: CliOptions): Record<string, string> {
 	};
 }
 
-/** In a process of its own. */
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const env = commandEnvironment(options);
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -129,15 +140,57 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 	return outputOf(child);
 }
 
+/** The command line under a limit of the shell's `ulimit`, with a cache of its own. */
+export function runLimited(ulimit: string, argv: readonly string[], cwd: string): Promise<CliRun> {
+	const limited = [
+		"-c",
+		`ulimit ${ulimit}; exec "$@"`,
+		"sh",
+		process.execPath,
+		resolve("dist/cli.js"),
+		...argv,
+	];
+	const env = commandEnvironment({ cwd, env: { XDG_CACHE_HOME: join(cwd, ".cache") } });
+	return outputOf(spawn("sh", limited, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+/** Content of a lock that a process of this machine holds. */
+export function lockOf(owner: { pid: number; host?: string }): string {
+	const startedAt = "2026-01-01T00:00:00Z";
+	return JSON.stringify({ host: hostname(), space: "", startedAt, born: "", token: "x", ...owner });
+}
+
+/** User namespaces are not to be had everywhere. */
+export function canMount(): boolean {
+	const mount = ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"];
+	return spawnSync("unshare", mount, { stdio: "ignore" }).status === 0;
+}
+
 interface Ended extends Pick<CliRun, "stdout" | "stderr"> {
 	exit?: number | null;
 	/** Of an action. */
 	exitCode?: number;
 }
 
-/** Shows what the process said if it ended with another code. */
 export function expectExit({ exit, exitCode = exit ?? -1, stdout, stderr }: Ended, code: number): void {
 	expect(exitCode, stdout + stderr).toBe(code);
+}
+
+export function expectRefusal({ exit, stderr }: CliRun, says: string | RegExp, code = 2): void {
+	expect(stderr).toMatch(says);
+	expect(exit).toBe(code);
+}
+
+/** Texts must be part of the message, patterns must match it. */
+export async function expectFault(
+	work: Promise<unknown>,
+	code: string,
+	message: string | RegExp = "",
+	fix: string | RegExp = "",
+): Promise<void> {
+	const like = (words: string | RegExp) =>
+		typeof words === "string" ? expect.stringContaining(words) : expect.stringMatching(words);
+	await expect(work).rejects.toMatchObject({ code, message: like(message), ...(fix && { fix: like(fix) }) });
 }
 
 export function readResult(out: string): Result {
@@ -147,19 +200,22 @@ export function readResult(out: string): Result {
 export interface Gated {
 	run: CliRun;
 	folder: string;
-	/** Throws where the run left none. */
 	readonly result: Result;
-	/** Text of a report; `terminal` is what the run printed. */
+	/** `terminal` is what the run printed. */
 	report(name: string): string;
 }
 
-/** Gates the folders `base` and `head` of a folder. */
+interface GateOptions extends Omit<CliOptions, "cwd"> {
+	/** The folders `base` and `head` by default. */
+	sides?: readonly string[];
+	argv?: readonly string[];
+}
+
 export async function gateFolders(
 	folder: string,
-	{ argv = [], ...options }: Omit<Partial<CliOptions>, "cwd"> & { argv?: readonly string[] } = {},
+	{ sides = ["--base", "base", "--head", "head"], argv = [], ...options }: GateOptions = {},
 ): Promise<Gated> {
-	const compared = ["run", "--base", "base", "--head", "head", "--out", "out", ...argv];
-	const run = await runCli(compared, { ...options, cwd: folder });
+	const run = await runCli(["run", ...sides, "--out", "out", ...argv], { ...options, cwd: folder });
 	const out = join(folder, "out");
 	return {
 		...{ run, folder },
@@ -169,8 +225,6 @@ export async function gateFolders(
 		report: (name) => (name === "terminal" ? run.stdout : readFileSync(join(out, name), "utf8")),
 	};
 }
-
-type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
 /** A folder with two quick projects, `base` and `head`. */
 export function twoProjects(base: ProjectFiles, head: ProjectFiles, atEnd?: AtEnd): string {

@@ -1,5 +1,3 @@
-// A repository with one golden on main, and proposals that record it again.
-
 import type { Proposal, ProposedFile } from "../../src/golden/stages/propose.ts";
 import { blobOf, type MemoryRepository, memoryRepository } from "./memory-repository.ts";
 
@@ -14,7 +12,6 @@ export const oldFiles = {
 
 export interface ProposalPlace {
 	repository: MemoryRepository;
-	/** Three commits, one on the other; the golden is in all. */
 	main: readonly [string, string, string];
 }
 
@@ -41,7 +38,6 @@ export function proposedFile(
 		: { ...file, agreesWith: (earlier) => agreesWith(new TextDecoder().decode(earlier)) };
 }
 
-/** The golden recorded again: other outputs in a folder of their own. */
 export function proposalOn(commit: string, more: Partial<Proposal> & { says?: string } = {}): Proposal {
 	const { says = "new", ...rest } = more;
 	return {
@@ -56,7 +52,6 @@ export function proposalOn(commit: string, more: Partial<Proposal> & { says?: st
 	};
 }
 
-/** All files of a commit of ours on the commit of main that is called `name`. */
 export function goldenFiles(says: string, name: string): Record<string, string> {
 	return {
 		"golden/net/README.md": "mine",

@@ -1,4 +1,3 @@
-// A web proxy as companies have one before their runners: the only way to hosts that this machine knows nothing of.
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 

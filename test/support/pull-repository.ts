@@ -1,23 +1,18 @@
-// A repository with one pull request, bare as on a server, and the workspace that a workflow has of it.
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
 import { pullRequest } from "./event-payloads.ts";
-import { checkOut, git } from "./git-history.ts";
-import { type AtEnd, temporaryFolder, writeProject } from "./project.ts";
+import { checkOut, commitAll, git, mergeCommit } from "./git-history.ts";
+import { type AtEnd, type ProjectFiles, temporaryFolder, writeProject } from "./project.ts";
 
 export interface PullRepository {
 	root: string;
 	origin: string;
-	/** main and then feature, merged as refs/pull/7/merge. */
 	base: string;
 	head: string;
 	merge: string;
 }
 
-export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
-
-/** A repository with a pull request, whose base and head hold the given files. */
 export function makeRepository(
 	files: { base: ProjectFiles; head: ProjectFiles },
 	atEnd?: AtEnd,
@@ -28,16 +23,13 @@ export function makeRepository(
 	git(work, "init", "-q");
 	const commit = (written: ProjectFiles, message: string): string => {
 		writeProject(work, written);
-		git(work, "add", "-A");
-		git(work, "commit", "-q", "--allow-empty", "-m", message);
-		return git(work, "rev-parse", "HEAD");
+		return commitAll(work, message);
 	};
 	commit({}, "first");
 	const base = commit(files.base, "base");
 	git(work, "checkout", "-q", "-b", "feature", "HEAD~1");
 	const head = commit(files.head, "head");
-	// The runner's merge has the base as its first parent.
-	const merge = git(work, "commit-tree", `${head}^{tree}`, "-p", base, "-p", head, "-m", "merge");
+	const merge = mergeCommit(work, base, head);
 	git(root, "clone", "-q", "--bare", work, origin);
 	writeProject(origin, { "refs/pull/7/merge": `${merge}\n`, "refs/pull/7/head": `${head}\n` });
 	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");

@@ -77,7 +77,6 @@ export function residualNet({ quantised, first }: { quantised: boolean; first: n
 	return engine(Array.from({ length: 6 }, (_, at) => block(at)).flat());
 }
 
-/** A convolution with the pooling behind it: as one kernel, or as two. */
 export function pooledNet({ fused }: { fused: boolean }): RecordedEngine {
 	const pooling = { ParameterType: "Pooling", PoolingType: "MAX", WindowSize: [3, 3] };
 	const own = {

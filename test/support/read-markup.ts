@@ -1,16 +1,12 @@
-// Reads HTML or XML strictly enough to find what is not closed, not quoted or not escaped.
-
 export interface Element {
 	name: string;
 	attributes: Map<string, string>;
-	/** Names of the elements around it, outermost first. */
 	path: string[];
 }
 
 const voidElements = new Set(["meta", "br", "img", "link", "input", "hr"]);
 const tag = /<(\/?)([a-zA-Z][\w-]*)((?:\s+[\w:-]+(?:="[^"<]*")?)*)\s*(\/?)>/y;
 
-/** Every element in order. Throws at the first thing that is not well-formed. */
 export function readMarkup(text: string, kind: "html" | "xml"): Element[] {
 	const elements: Element[] = [];
 	const open: string[] = [];

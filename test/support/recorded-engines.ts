@@ -1,4 +1,3 @@
-// Engines of TensorRT 10.6 as recorded: layers, and times where the engine was profiled.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import type { EngineDiff } from "../../generated/result.ts";
@@ -17,14 +16,12 @@ function unpacked(path: string): string {
 	return gunzipSync(readFileSync(path)).toString("utf8");
 }
 
-/** `det-fp16`, …: a file of test/fixtures/engines. */
 export function recordedEngine(name: string, { timed = false } = {}): RecordedEngine {
 	const folder = "test/fixtures/engines";
 	const profiles = timed ? [parseProfile(unpacked(`${folder}/${name}.profile.json.gz`))] : [];
 	return { info: parseLayerInfo(unpacked(`${folder}/${name}.layers.json.gz`)), profiles };
 }
 
-/** The exported files of a comparison's profiled run. */
 export function profiledArm(
 	comparison: string,
 	arm: "base" | "head",
@@ -48,7 +45,6 @@ export function diffOf(
 }
 
 export interface MeasuredEngine extends RecordedEngine {
-	/** Median of timed runs. */
 	medianMs: number;
 }
 

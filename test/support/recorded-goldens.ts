@@ -1,4 +1,3 @@
-// The golden runs that TensorRT recorded: their tensors, a golden set of each, and a trtexec that answers as it did.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -39,7 +38,6 @@ const kept = index.tensors as Record<string, Kept>;
 export const recordedRuns = index.cases as unknown as Record<string, RecordedRun>;
 const packed = gunzipSync(readFileSync(new URL("golden/recorded.bin.gz", fixtures)));
 
-/** A copy of its own. */
 export function recordedBytes(key: string): Uint8Array {
 	const { offset, bytes, from } = kept[key] ?? { offset: 0, bytes: 0 };
 	const own = Buffer.alloc(bytes);
@@ -63,7 +61,6 @@ interface SetAbout {
 	outputs?: Readonly<Record<string, GoldenOutput>>;
 }
 
-/** Writes a golden of these runs of one model, a case for each: ONNX Runtime's answers to the recorded inputs. */
 export function writeRecordedGolden(
 	folder: string,
 	runs: readonly string[],
@@ -113,7 +110,6 @@ function transcriptOf(run: string): Line[] {
 	return text.split("\n").map((line): Line => JSON.parse(line));
 }
 
-/** Answers each golden case as the run did whose inputs it gives; what nobody recorded does not start. */
 export function replayGoldenRuns(runs: readonly string[]): Processes {
 	const inputsOf = (argv: readonly string[]): Map<string, string> => {
 		const list =

@@ -1,4 +1,3 @@
-// Plays the report action on a pull request: results as artifacts of the run, and as many reports as a test wants.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -14,9 +13,7 @@ export const [reportedHead, reportedBase] = ["a".repeat(40), "b".repeat(40)];
 
 export interface Reported {
 	run: ActionRun;
-	/** Folder of the merged report. */
 	out: string;
-	/** Content of publish.json. */
 	published(): Published[];
 }
 
@@ -25,15 +22,12 @@ export interface ReportJob {
 	env?: Readonly<Record<string, string>>;
 	runId?: number;
 	runAttempt?: number;
-	/** Name of the job in its workflow. */
 	job?: string;
 }
 
 export interface ReportPlay {
 	github: LocalGitHub;
-	/** The result of a job of this run. */
 	measured(result: Result, part: { runId?: number; name?: string; attempt?: number }): void;
-	/** One report, in a workspace of its own. */
 	report(job?: ReportJob): Promise<Reported>;
 }
 

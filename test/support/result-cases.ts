@@ -1,4 +1,3 @@
-// Named results that show every state a report must be able to tell.
 import type {
 	Comparison,
 	GateResult,
@@ -27,7 +26,6 @@ const green = buildResult();
 
 const missing: Partial<Comparison> = { verdict: "missing", estimate: null, interval: null, excluded: null };
 
-/** Nothing was compared, in a workload that only one side has. */
 function alone(reason: string, verdict: Comparison["verdict"] = "missing") {
 	const nothing = buildComparison({ ...missing, verdict, reason, pairs: 0 });
 	return { latency: nothing, p99: nothing, memory: nothing, base: null };
@@ -179,7 +177,6 @@ const uncompared = buildComparison({
 	...{ pairs: 0, minimalEffect: 0, level: 1 },
 });
 
-/** The row of a workload whose instructions were counted, and its gate. */
 function countedRow(timed: WorkloadResult, base: number, head: number) {
 	const workOf = (instructions: number): Work => ({ instructions, otherInput: instructions });
 	const work = compareWork({ base: workOf(base), head: workOf(head) }, 0.02);
@@ -272,7 +269,6 @@ function errors(): Result {
 	});
 }
 
-/** A GPU that was watched: equal clocks in one workload; in the other a lower clock that explains part, and a run thrown away for heat. */
 function onWatchedGpu(): Result {
 	const slow = buildSlowWorkload();
 	const runs = [...slow.runs];
@@ -293,7 +289,6 @@ function onWatchedGpu(): Result {
 	return { ...mismatchAndSlowdown(), workloads };
 }
 
-/** Everything a user may name, each trying to break out of some format. */
 export const hostileNames = [
 	"\"quoted\" and 'single'",
 	"two\nlines\r\n## heading",
@@ -361,7 +356,6 @@ function hostile(): Result {
 	});
 }
 
-/** Most rows that a job is meant to have; a third of them slower. */
 function manyWorkloads(): Result {
 	const model = "resnet50";
 	const names = Array.from({ length: 300 }, (_, index) => `batch ${index + 1}`);

@@ -1,5 +1,3 @@
-// Lines of a comment that a reader sees before unfolding anything.
-
 /** The lines that are not empty, each folded part as its summary. */
 export function shownLines(markdown: string): string[] {
 	let depth = 0;

@@ -1,7 +1,5 @@
-// Models whose sizes must be found: a reader of text lines and a reader of digits.
-import { attribute, type Dim, floats, model, node, tensor, value } from "./onnx-writer.ts";
+import { type Dim, floats, model, tensor, value } from "./onnx-writer.ts";
 
-/** Values of a layer that learned something: of both signs, none alike. */
 export function weights(name: string, dims: readonly number[]) {
 	const count = dims.reduce((product, size) => product * size, 1);
 	const values = Array.from(
@@ -11,32 +9,21 @@ export function weights(name: string, dims: readonly number[]) {
 	return tensor({ name, dims, raw: floats(...values) });
 }
 
-/** Conv with windows that move further down than across, as in readers of text lines, and two scores. */
 export function lineReader(dims: readonly Dim[]) {
-	const conv = [attribute.integers("strides", [2, 1]), attribute.integers("pads", [1, 1, 1, 1])];
 	return model({
 		inputs: [value("x:0", dims)],
 		outputs: [value("scores", [null, 2])],
-		nodes: [
-			node({ op: "Conv", inputs: ["x:0", "kernel"], outputs: ["a"], attributes: conv }),
-			node({ op: "Relu", inputs: ["a"], outputs: ["b"] }),
-			node({ op: "GlobalAveragePool", inputs: ["b"], outputs: ["c"] }),
-			node({ op: "Flatten", inputs: ["c"], outputs: ["d"] }),
-			node({ op: "Gemm", inputs: ["d", "last"], outputs: ["scores"] }),
-		],
+		nodes:
+			"a = Conv<strides=[2, 1], pads=[1, 1, 1, 1]>(x:0, kernel); b = Relu(a); c = GlobalAveragePool(b); d = Flatten(c); scores = Gemm(d, last)",
 		initializers: [weights("kernel", [8, 3, 3, 3]), weights("last", [8, 2])],
 	});
 }
 
-/** Takes 28 × 28 and nothing else, which only its weights say. */
 export function digitReader() {
 	return model({
 		inputs: [value("image", ["batch", 1, "height", "width"])],
 		outputs: [value("scores", ["batch", 10])],
-		nodes: [
-			node({ op: "Flatten", inputs: ["image"], outputs: ["flat"] }),
-			node({ op: "Gemm", inputs: ["flat", "layer"], outputs: ["scores"] }),
-		],
+		nodes: "flat = Flatten(image); scores = Gemm(flat, layer)",
 		initializers: [weights("layer", [28 * 28, 10])],
 	});
 }

@@ -1,4 +1,3 @@
-// Writes small tar archives for tests, by the layout of POSIX ustar.
 import { gzipSync } from "node:zlib";
 
 export interface TarEntry {

@@ -1,4 +1,3 @@
-// Starts the golden worker on a stand-in for TensorRT and CUDA.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -52,7 +51,6 @@ export interface FakePlan {
 	}[];
 	profiles?: Record<string, number[][]>[];
 	behave?: { run: number; do: string }[];
-	/** The largest block of GPU memory that can be had. */
 	bytesLeft?: number;
 }
 

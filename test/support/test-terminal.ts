@@ -1,9 +1,6 @@
-// A terminal whose results a test reads, for commands that run in the test's own process.
-
 import type { Terminal } from "../../src/app/terminal.ts";
 import { readEnvironment } from "../../src/host/adapters/github/env.ts";
 
-/** `written` is called with every result. */
 export function testTerminal(cwd: string, written: (text: string) => void = () => {}): Terminal {
 	return {
 		out: written,

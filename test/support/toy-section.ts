@@ -1,8 +1,6 @@
-// A report section that trtgate does not have: how busy the job's disk was. It takes one entry of the fingerprint.
 import { gateKey } from "../../src/core/report/index-gates.ts";
 import { type ReportSection, table } from "../../src/core/report/section.ts";
 
-/** The gate that its highlight explains. */
 export const explainedGate = {
 	gate: "memory",
 	model: "classifier",

@@ -1,4 +1,4 @@
-// A transformer's engine in fp16 as TensorRT would report it, and the same with an fp32 softmax in every block.
+// In fp16, or with an fp32 softmax in every block.
 import type { EngineLayer, LayerTensor } from "../../src/engine/core/layer.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 

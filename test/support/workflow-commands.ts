@@ -1,5 +1,3 @@
-// Reads a step as the runner does: workflow commands on its streams, command files, and the limits on both.
-
 export interface Annotation {
 	level: "error" | "warning" | "notice";
 	title?: string;
@@ -71,7 +69,6 @@ export function parseWorkflowCommands(text: string): Said {
 	return said;
 }
 
-/** Shown of a step: ten annotations per level, and a summary of up to 1 MiB or none. */
 export function applyStepLimits(
 	annotations: readonly Annotation[],
 	summary: string,
@@ -86,7 +83,6 @@ export function applyStepLimits(
 	return { annotations: [...shown, { level: "error", message }], summary: "" };
 }
 
-/** `name=value` and `name<<delimiter` of GITHUB_OUTPUT, GITHUB_STATE and GITHUB_ENV. */
 export function parseCommandFile(text: string): Record<string, string> {
 	const found = new Map<string, string>();
 	const lines = text.split(/\r?\n/);

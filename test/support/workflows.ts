@@ -1,4 +1,3 @@
-// Reads workflow files as tests look at them: their jobs, their steps, and which of our actions a step uses.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -84,7 +83,6 @@ export function surfaceOf(uses: string): Surface | undefined {
 	return surfaces.find((surface) => surface.uses === name);
 }
 
-/** Snippets of a page that hold whole workflows. */
 export function readSnippets(path: string): Workflow[] {
 	const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(
 		(match) => match[1] ?? "",

@@ -1,4 +1,3 @@
-// Writes ZIP archives for tests, honest or not: what an entry says of itself can be overridden.
 import { crc32, deflateRawSync } from "node:zlib";
 
 export interface ZipFile {

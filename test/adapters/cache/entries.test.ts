@@ -24,7 +24,27 @@ function open(maxBytes = 1e6) {
 	};
 	const target = join(work, "target");
 	const get = (name: string) => store.fetch(name, { "engine.plan": target });
-	return { work, folder, store, put, get, target };
+	return { work, folder, store, put, get, target, moved: join(work, "moved") };
+}
+
+function useAt(folder: string, name: string, seconds: number): void {
+	utimesSync(join(folder, name, "entry.json"), seconds, seconds);
+}
+
+async function filled(names: readonly string[], bytes = 10) {
+	const opened = open(1e9);
+	for (const [at, name] of names.entries()) {
+		await opened.put(name, name.padEnd(bytes, "."), {});
+		useAt(opened.folder, name, Date.now() / 1000 - 1000 + at);
+	}
+	return opened;
+}
+
+type Damage = (plan: string, manifest: string, entry: string) => void;
+
+function damageEntry(folder: string, damage: Damage): void {
+	const entry = join(folder, "a");
+	damage(join(entry, "engine.plan"), join(entry, "entry.json"), entry);
 }
 
 it("gives back the last files and facts kept under a name", async () => {
@@ -36,18 +56,18 @@ it("gives back the last files and facts kept under a name", async () => {
 	expect(await get("b")).toBeNull();
 });
 
-it.each([
-	["a file is cut", (place: string) => truncateSync(join(place, "engine.plan"), 1)],
-	["a byte is changed", (place: string) => writeFileSync(join(place, "engine.plan"), "onE")],
-	["a file is gone", (place: string) => rmSync(join(place, "engine.plan"))],
-	["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
-	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
-	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
+it.each<[string, Damage]>([
+	["a file is cut", (plan) => truncateSync(plan, 1)],
+	["a byte is changed", (plan) => writeFileSync(plan, "onE")],
+	["a file is gone", (plan) => rmSync(plan)],
+	["the manifest is cut", (_, manifest) => truncateSync(manifest, 10)],
+	["the manifest is another's", (_, manifest) => writeFileSync(manifest, "[]")],
+	["the manifest is huge", (_, manifest) => truncateSync(manifest, 2 ** 21)],
 ])("gives nothing, and removes the entry, if %s", async (_, damage) => {
 	const { folder, put, get, target, work } = open();
 	await put("a", "one");
 	writeFileSync(target, "before");
-	damage(join(folder, "a"));
+	damageEntry(folder, damage);
 	expect(await get("a")).toBeNull();
 	expect(readFileSync(target, "utf8")).toBe("before");
 	expect(existsSync(join(folder, "a"))).toBe(false);
@@ -55,14 +75,7 @@ it.each([
 });
 
 it("lists names by their beginning, last used first", async () => {
-	const { folder, store, put, get } = open();
-	for (const name of ["k-1", "k-2", "other"]) await put(name, name);
-	for (const [name, age] of [
-		["k-1", 200],
-		["k-2", 100],
-	] as const) {
-		utimesSync(join(folder, name, "entry.json"), Date.now() / 1000 - age, Date.now() / 1000 - age);
-	}
+	const { store, get } = await filled(["k-1", "k-2", "other"]);
 	expect(await store.list("k-")).toEqual(["k-2", "k-1"]);
 	await get("k-1");
 	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
@@ -74,7 +87,7 @@ it("drops the least recently used entries, and leftovers", async () => {
 	utimesSync(join(folder, ".dead"), 1, 1);
 	for (const [age, name] of ["a", "b", "c"].entries()) {
 		await put(name, "x".repeat(1000));
-		utimesSync(join(folder, name, "entry.json"), 1e9 + age, 1e9 + age);
+		useAt(folder, name, 1e9 + age);
 	}
 	await put("d", "x".repeat(1000));
 	expect(await store.list("")).toEqual(["d", "c"]);
@@ -83,71 +96,52 @@ it("drops the least recently used entries, and leftovers", async () => {
 
 it("explains what it cannot keep, and leaves nothing", async () => {
 	const { folder, store, work } = open();
-	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(
-		/ENOENT/,
-	);
+	const files = { "engine.plan": join(work, "absent") };
+	expect(await store.keep("a", { files, facts: {} })).toMatch(/ENOENT/);
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-async function filled(names: readonly string[], bytes = 10): Promise<{ work: string; store: string }> {
-	const { work, folder: store, put } = open(1e9);
-	for (const [at, name] of names.entries()) {
-		await put(name, name.padEnd(bytes, "."), {});
-		const usedS = Date.now() / 1000 - 1000 + at;
-		utimesSync(join(store, name, "entry.json"), usedS, usedS);
-	}
-	return { work, store };
-}
+const fetchA = (folder: string, target: string) =>
+	entryStore({ folder, maxBytes: 1e9 }).fetch("a", { "engine.plan": target });
 
 const every = { sinceMs: 0, names: [], maxBytes: 1e9 };
 
 it("move a store, and give the same content the same digest", async () => {
-	const { work, store } = await filled(["a", "b"]);
+	const { work, folder: store } = await filled(["a", "b"]);
 	const [folder, other] = [join(work, "folder"), join(work, "other")];
 	const collected = await collectEntries(store, folder, every);
 	expect(collected).toMatchObject({ entries: 2, left: 0, digest: expect.stringMatching(/^[0-9a-f]{32}$/) });
 	expect((await importEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
 	expect((await collectEntries(other, join(work, "again"), every)).digest).toBe(collected.digest);
-	const target = join(work, "target");
-	expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual(
-		{},
-	);
+	expect(await fetchA(other, join(work, "target"))).toEqual({});
 });
 
 it("take the last used, and count those without room", async () => {
-	const { work, store } = await filled(["old", "middle", "new"], 1000);
-	const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
-	expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
+	const { moved, folder: store } = await filled(["old", "middle", "new"], 1000);
+	const collected = await collectEntries(store, moved, { ...every, maxBytes: 2500 });
+	expect(readdirSync(moved).sort()).toEqual(["middle", "new"]);
 	expect(collected).toMatchObject({ entries: 2, left: 1 });
 });
 
 it("leave entries that this run neither used nor brought", async () => {
-	const { work, store } = await filled(["foreign", "brought", "used"]);
-	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
-	await collectEntries(store, join(work, "folder"), {
-		sinceMs: Date.now() - 5000,
-		names: ["brought"],
-		maxBytes: 1e9,
-	});
-	expect(readdirSync(join(work, "folder")).sort()).toEqual(["brought", "used"]);
+	const { moved, folder: store } = await filled(["foreign", "brought", "used"]);
+	useAt(store, "used", Date.now() / 1000);
+	const since = { ...every, sinceMs: Date.now() - 5000, names: ["brought"] };
+	await collectEntries(store, moved, since);
+	expect(readdirSync(moved).sort()).toEqual(["brought", "used"]);
 });
 
-it.each<[string, (place: string) => void]>([
-	["a changed byte", (place) => writeFileSync(join(place, "engine.plan"), "a........X")],
-	["a file more", (place) => writeFileSync(join(place, "more"), "")],
-	["a link in place of a file", (place) => symlinkSync("/etc/passwd", join(place, "link"))],
-	["no manifest", (place) => writeFileSync(join(place, "entry.json"), "")],
-	[
-		"a manifest that names a file outside",
-		(place) =>
-			writeFileSync(
-				join(place, "entry.json"),
-				'{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}',
-			),
-	],
+const outside = '{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}';
+
+it.each<[string, Damage]>([
+	["a changed byte", (plan) => writeFileSync(plan, "a........X")],
+	["a file more", (_, _manifest, entry) => writeFileSync(join(entry, "more"), "")],
+	["a link in place of a file", (_, _manifest, entry) => symlinkSync("/etc/passwd", join(entry, "link"))],
+	["no manifest", (_, manifest) => writeFileSync(manifest, "")],
+	["a manifest that names a file outside", (_, manifest) => writeFileSync(manifest, outside)],
 ])("refuse an entry with %s", async (_, damage) => {
-	const { work, store } = await filled(["a"]);
-	damage(join(store, "a"));
+	const { work, folder: store } = await filled(["a"]);
+	damageEntry(store, damage);
 	expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
 	expect(readdirSync(join(work, "other"))).toEqual([]);
 });
@@ -161,11 +155,11 @@ it("refuse a folder that is none, and names that lead elsewhere", async () => {
 });
 
 it("never replace existing entries", async () => {
-	const { work, store } = await filled(["a"]);
-	const other = (await filled(["a"], 99)).store;
+	const { work, folder: store } = await filled(["a"]);
+	const other = (await filled(["a"], 99)).folder;
 	await importEntries(store, other);
 	const target = join(work, "target");
-	await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target });
+	await fetchA(other, target);
 	expect(existsSync(target)).toBe(true);
 	expect((await collectEntries(other, join(work, "folder"), every)).bytes).toBeGreaterThan(99);
 });

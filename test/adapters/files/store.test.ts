@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore, lockFolder } from "../../../src/adapters/files/store.ts";
 import { inputKinds } from "../../../src/core/input-kind.ts";
-import { temporaryFolder, writeProject } from "../../support/project.ts";
+import { expectFault, folderWith, temporaryFolder } from "../../support/project.ts";
 
 const files = fileStore();
 
@@ -24,13 +24,11 @@ it("shows a reader the old file or the new one, never half of either", async () 
 	const path = join(temporaryFolder(), "turn.txt");
 	const [old, fresh] = ["a".repeat(300_000), "b".repeat(300_000)];
 	await files.writeText(path, old);
-	const writing = (async () => {
-		for (let i = 0; i < 10; i++) await files.writeText(path, i % 2 === 0 ? fresh : old);
-	})();
 	let done = false;
-	void writing.then(() => {
+	void (async () => {
+		for (let i = 0; i < 10; i++) await files.writeText(path, i % 2 === 0 ? fresh : old);
 		done = true;
-	});
+	})();
 	while (!done) expect([old, fresh]).toContain(await files.readText(path, inputKinds.tensor));
 });
 
@@ -56,20 +54,16 @@ it.each([
 	["the folder is not there", "absent/x.json"],
 	["the kernel forbids it", "/proc/trtgate/x.json"],
 ])("fails when %s, and leaves nothing behind", async (_what, name) => {
-	const folder = writeProject(temporaryFolder(), { abc: "", "taken/inside": "" });
+	const folder = folderWith({ abc: "", "taken/inside": "" });
 	const before = readdirSync(folder);
 	const path = resolve(folder, name);
-	await expect(files.writeText(path, "x")).rejects.toMatchObject({
-		code: "output-unwritable",
-		message: expect.stringContaining(path),
-	});
+	await expectFault(files.writeText(path, "x"), "output-unwritable", path);
 	expect(readdirSync(folder)).toEqual(before);
 });
 
-const locked = (text: string): string => writeProject(temporaryFolder(), { ".trtgate.lock": text });
+const locked = (text: string) => folderWith({ ".trtgate.lock": text });
 
-/** A lock of a process that has ended. */
-const deadOwner = (over: object = {}): string => {
+const deadOwner = (over: object = {}) => {
 	const { pid } = spawnSync(process.execPath, ["-e", "0"]);
 	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });
 };
@@ -86,11 +80,8 @@ it("lockFolder makes the folder, holds it, and releases it", async () => {
 it("lockFolder names the owner to the second run", async () => {
 	const folder = temporaryFolder();
 	const lock = await lockFolder(folder);
-	await expect(lockFolder(folder)).rejects.toMatchObject({
-		code: "output-busy",
-		message: expect.stringContaining(`process ${process.pid} on ${hostname()}, since 2`),
-		fix: expect.stringContaining(join(folder, ".trtgate.lock")),
-	});
+	const owner = `process ${process.pid} on ${hostname()}, since 2`;
+	await expectFault(lockFolder(folder), "output-busy", owner, join(folder, ".trtgate.lock"));
 	await lock.release();
 	await (await lockFolder(folder)).release();
 });
@@ -117,7 +108,5 @@ it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
 );
 
 it("lockFolder reports a folder that cannot be written", async () => {
-	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({
-		code: "output-unwritable",
-	});
+	await expectFault(lockFolder(join(process.execPath, "out")), "output-unwritable");
 });

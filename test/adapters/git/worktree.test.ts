@@ -1,34 +1,29 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { git, gitProcesses } from "../../support/git-history.ts";
-import { temporaryFolder, writeProject } from "../../support/project.ts";
+import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
+import { expectFault, temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
 
 const root = temporaryFolder(afterAll);
 const repository = join(root, "a repo");
 const processes = gitProcesses();
 const commits: string[] = [];
-/** Opens a ref of the repository in a folder below the root. */
 const open = (ref: string, to = "never", more: Partial<Parameters<typeof openRef>[0]> = {}) =>
 	openRef({ repository, ref, folder: join(root, to), processes, ...more });
 
 beforeAll(() => {
-	writeProject(repository, { "deep/model.txt": "" });
+	mkdirSync(repository);
 	git(repository, "init", "-q", "-b", "main");
 	for (const text of ["one", "two"]) {
-		writeFileSync(join(repository, "deep", "model.txt"), text);
-		git(repository, "add", ".");
-		git(repository, "commit", "-q", "-m", text);
-		commits.push(git(repository, "rev-parse", "HEAD"));
+		writeProject(repository, { "deep/model.txt": text });
+		commits.push(commitAll(repository));
 	}
 	git(repository, "tag", "v1", commits[0] ?? "");
 	git(repository, "branch", "feature/x", commits[0] ?? "");
-	writeFileSync(join(repository, ".git/hooks/post-checkout"), `#!/bin/sh\necho ran > "${root}/hook-ran"\n`, {
-		mode: 0o755,
-	});
+	writeScript(join(repository, ".git/hooks/post-checkout"), `echo ran > "${root}/hook-ran"`);
 });
 
 it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and removes it again", async (ref) => {
@@ -39,7 +34,7 @@ it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and remov
 	expect(existsSync(join(root, "hook-ran"))).toBe(false);
 	await tree.remove();
 	expect(existsSync(folder)).toBe(false);
-	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(repository)).toHaveLength(1);
 });
 
 it("openRef leads to the same folder as the one it was asked from", async () => {
@@ -61,25 +56,21 @@ it("openRef tidies up even after the run was cancelled", async () => {
 	await stopped.killAll();
 	await tree.remove();
 	expect(existsSync(join(root, "stopped"))).toBe(false);
-	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(worktrees(repository)).toHaveLength(1);
 });
 
 it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])(
 	"openRef refuses the name %j without asking git",
 	async (ref) => {
-		const message = expect.stringContaining("not a name that git allows");
-		await expect(open(ref)).rejects.toMatchObject({ code: "git-ref", message });
+		await expectFault(open(ref), "git-ref", "not a name that git allows");
 	},
 );
 
 it("openRef explains how to get a missing ref", async () => {
-	await expect(open("v2")).rejects.toMatchObject({
-		code: "git-ref",
-		message: 'Cannot find "v2": the repository does not contain it.',
-		fix: expect.stringContaining("fetch-depth: 0"),
-	});
-	const message = expect.stringContaining("is neither a folder nor in a git repository");
-	await expect(open("v1", "never", { repository: tmpdir() })).rejects.toMatchObject({ message });
+	const missing = /^Cannot find "v2": the repository does not contain it\.$/;
+	await expectFault(open("v2"), "git-ref", missing, "fetch-depth: 0");
+	const outside = open("v1", "never", { repository: tmpdir() });
+	await expectFault(outside, "git-ref", "is neither a folder nor in a git repository");
 });
 
 it("openRef recognises a shallow clone, and lists the remote's branches", async () => {
@@ -88,21 +79,19 @@ it("openRef recognises a shallow clone, and lists the remote's branches", async 
 	const tree = await open("feature/x", "remote", { repository: clone });
 	expect(tree.commit).toBe(commits[0]);
 	await tree.remove();
-	await expect(open("main~1", "never", { repository: clone })).rejects.toMatchObject({
-		message: expect.stringContaining("this clone is shallow"),
-	});
+	await expectFault(open("main~1", "never", { repository: clone }), "git-ref", "this clone is shallow");
 });
 
 it("openRef reports that git is missing", async () => {
 	const bare = createProcesses({ env: { PATH: "/nowhere" } });
-	await expect(open("v1", "never", { processes: bare })).rejects.toMatchObject({ code: "tool-missing" });
+	await expectFault(open("v1", "never", { processes: bare }), "tool-missing");
 	expect(await describeFolder(repository, bare)).toBeNull();
 });
 
 it("describeFolder reports the commit and whether files were changed, and nothing without git", async () => {
 	const commit = commits[1];
 	expect(await describeFolder(join(repository, "deep"), processes)).toEqual({ commit, dirty: false });
-	writeFileSync(join(repository, "deep", "model.txt"), "three");
+	writeProject(repository, { "deep/model.txt": "three" });
 	expect(await describeFolder(repository, processes)).toEqual({ commit, dirty: true });
 	expect(await describeFolder(tmpdir(), processes)).toBeNull();
 });

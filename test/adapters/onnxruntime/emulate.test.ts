@@ -1,11 +1,12 @@
-// Emulated precisions give what numpy gives where it rounds the same tensors (test/oracles/onnx-rounding.py).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
-import { attribute, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
-import { temporaryFolder, floats as tensorOf, testReference } from "../../support/ort-jobs.ts";
+import { float32 } from "../../support/golden-tensors.ts";
+import { floats, model, tensor, value } from "../../support/onnx-writer.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 interface Oracle {
 	input: number[];
@@ -22,15 +23,8 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	const folder = temporaryFolder();
 	const path = join(folder, "model.onnx");
 	writeFileSync(path, bytes);
-	const result = await testReference().emulate({
-		model: await fileModelReader().read(path),
-		cases: [{ id: "one", inputs: { x: tensorOf(input, shape) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
-		precision,
-		scratchFolder: folder,
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
-	});
+	const job = referenceJob(folder, await fileModelReader().read(path), [{ x: float32(input, shape) }]);
+	const result = await testReference().emulate({ ...job, precision });
 	if (result.state !== "done") return { ...result, outputs: {} as Record<string, number[]> };
 	const [only] = result.cases;
 	if (only?.state !== "done") throw new Error(only?.message);
@@ -40,12 +34,9 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	return { ...result, outputs };
 }
 
-/** Relative L2. */
-function distance(got: readonly number[] | undefined, expected: readonly number[]): number {
-	return (
-		Math.hypot(...expected.map((value, index) => (got?.[index] ?? Number.NaN) - value)) /
-		Math.hypot(...expected)
-	);
+function relativeL2(got: readonly number[] = [], expected: readonly number[]) {
+	const errors = expected.map((value, index) => (got[index] ?? Number.NaN) - value);
+	return Math.hypot(...errors) / Math.hypot(...expected);
 }
 
 const precisions = ["fp16", "bf16", "tf32"] as const;
@@ -57,19 +48,18 @@ it.each(precisions)(
 		const { outputs, ...inputs } = table["exact"]!;
 		const result = await emulate(fixture("exact"), precision, inputs);
 		expect(result).toMatchObject({ state: "done", outputs: outputs[precision], beyondRange: [] });
-		expect(distance(outputs[precision]!["y"], outputs["exact"]!["y"]!)).toBeGreaterThan(1e-4);
+		expect(relativeL2(outputs[precision]!["y"], outputs["exact"]!["y"]!)).toBeGreaterThan(1e-4);
 	},
 );
 
-// Convolutions, products, scales of all kinds, a branch, a number made of shapes, and a mask beyond the range of fp16.
 it.each(precisions)(
 	"an emulated precision rounds weights and results at %s, but not what engines fold",
 	async (precision) => {
 		const { outputs, ...inputs } = table["layers"]!;
 		const result = await emulate(fixture("layers"), precision, inputs);
 		for (const [name, expected] of Object.entries(outputs[precision]!)) {
-			const rounding = distance(expected, outputs["exact"]![name]!);
-			expect(distance(result.outputs[name], expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
+			const rounding = relativeL2(expected, outputs["exact"]![name]!);
+			expect(relativeL2(result.outputs[name], expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
 		}
 		const beyondRange = precision === "fp16" ? ["limit", "mask", "masked"] : [];
 		expect(result).toMatchObject({ beyondRange });
@@ -77,29 +67,21 @@ it.each(precisions)(
 );
 
 it("an emulated precision keeps small values below a logarithm, which a correct engine computes in fp32", async () => {
-	const nodes = [
-		node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
-		node({ op: "Add", inputs: ["square", "least"], outputs: ["positive"] }),
-		node({ op: "Log", inputs: ["positive"], outputs: ["y"] }),
-	];
+	const nodes = "square = Mul(x, x); positive = Add(square, least); y = Log(positive)";
 	const initializers = [tensor({ name: "least", dims: [1], raw: floats(1e-8) })];
 	const bytes = model({ nodes, initializers, inputs: [value("x", [1, 2])], outputs: [value("y", [1, 2])] });
 	const { outputs } = await emulate(bytes, "fp16", { input: [0, 1], shape: [1, 2] });
-	expect(distance(outputs["y"], [Math.log(1e-8), 0])).toBeLessThan(1e-3);
+	expect(relativeL2(outputs["y"], [Math.log(1e-8), 0])).toBeLessThan(1e-3);
 });
 
-const cast = node({ op: "Cast", inputs: ["x"], outputs: ["i"], attributes: [attribute.integer("to", 6)] });
-const integers = {
-	nodes: [cast, node({ op: "Abs", inputs: ["i"], outputs: ["y"] })],
-	outputs: [value("y", [1, 4], 6)],
-};
-const old = { nodes: [node({ op: "Relu" })], opsets: { "": 8 }, outputs: [value("y", [1, 4])] };
-
 it.each([
-	["of integers", integers, "computes nothing in fp32"],
-	["of an old opset", old, "operator set 8"],
+	[
+		"of integers",
+		{ nodes: "i = Cast<to=6>(x); y = Abs(i)", outputs: [value("y", [1, 4], 6)] },
+		"computes nothing in fp32",
+	],
+	["of an old opset", { opsets: { "": 8 } }, "operator set 8"],
 ])("an emulated precision leaves a model %s alone, and explains why", async (_, parts, why) => {
-	const bytes = model({ ...parts, inputs: [value("x", [1, 4])] });
-	const result = await emulate(bytes, "fp16", { input: [1, 2, 3, 4], shape: [1, 4] });
+	const result = await emulate(model(parts), "fp16", { input: [1, 2, 3, 4], shape: [1, 4] });
 	expect(result).toMatchObject({ state: "absent", sentence: expect.stringContaining(why) });
 });

@@ -1,50 +1,42 @@
-// The engine is the model with all its data, and stays what it was.
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
-import { modelAt, temporaryFolder } from "../../support/ort-jobs.ts";
+import { modelAt } from "../../support/ort-jobs.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 
-let folder = "";
-let engines = "";
+let [folder, engines, source] = ["", "", ""];
 beforeEach(() => {
 	folder = temporaryFolder();
 	engines = join(folder, "engines");
 	mkdirSync(engines);
-	writeFileSync(join(folder, "m.onnx"), "model");
+	source = join(folder, "m.onnx");
+	writeFileSync(source, "model");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
-const external = (location: string, path: string | null) => ({
-	location,
-	path,
-	neededBytes: 4,
-	problem: null,
-});
+const external = (location: string, path: string | null) =>
+	({ location, path, neededBytes: 4, problem: null }) as const;
 
 it("placeModel does not change when the model is written again", async () => {
-	const engine = await placeModel(modelAt(join(folder, "m.onnx")), engines);
-	writeFileSync(join(folder, "m.onnx"), "another");
+	const engine = await placeModel(modelAt(source), engines);
+	writeFileSync(source, "another");
 	expect(readFileSync(engine.path, "utf8")).toBe("model");
-	expect((await placeModel(modelAt(join(folder, "m.onnx")), engines)).bytes).toBe(7);
+	expect((await placeModel(modelAt(source), engines)).bytes).toBe(7);
 	expect(readFileSync(engine.path, "utf8")).toBe("another");
 });
 
 it("placeModel links a model that is too large to copy", async () => {
 	writeFileSync(join(folder, "small.onnx"), "");
-	truncateSync(join(folder, "m.onnx"), 256 * 1024 * 1024);
-	const model = { ...modelAt(join(folder, "small.onnx")), path: join(folder, "m.onnx"), sha256: "x" };
+	truncateSync(source, 256 * 1024 * 1024);
+	const model = { ...modelAt(join(folder, "small.onnx")), path: source, sha256: "x" };
 	const engine = await placeModel(model, engines);
 	expect(engine).toMatchObject({ bytes: 256 * 1024 * 1024 });
-	expect(statSync(engine.path).ino).toBe(statSync(join(folder, "m.onnx")).ino);
+	expect(statSync(engine.path).ino).toBe(statSync(source).ino);
 });
 
 it("placeModel counts external data, in folders of its own too", async () => {
-	mkdirSync(join(folder, "deep"));
-	writeFileSync(join(folder, "deep/w.bin"), "1234");
-	const engine = await placeModel(
-		modelAt(join(folder, "m.onnx"), [external("deep/w.bin", join(folder, "deep/w.bin"))]),
-		engines,
-	);
+	writeProject(folder, { "deep/w.bin": "1234" });
+	const model = modelAt(source, [external("deep/w.bin", join(folder, "deep/w.bin"))]);
+	const engine = await placeModel(model, engines);
 	expect(engine.bytes).toBe(9);
 	expect(readFileSync(join(engines, "deep/w.bin"), "utf8")).toBe("1234");
 });
@@ -56,7 +48,7 @@ it("placeModel never writes outside the engine folder", async () => {
 		external("/tmp/evil-w.bin", join(folder, "w.bin")),
 		external("w.bin", null),
 	];
-	const engine = await placeModel(modelAt(join(folder, "m.onnx"), outside), engines);
+	const engine = await placeModel(modelAt(source, outside), engines);
 	expect(engine.bytes).toBe(5);
 	expect(existsSync(join(folder, "evil.bin")) || existsSync("/tmp/evil-w.bin")).toBe(false);
 });

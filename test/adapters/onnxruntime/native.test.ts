@@ -1,15 +1,14 @@
-// The native runtime is fetched whole, as published, or not at all.
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { fetchNative } from "../../../src/adapters/onnxruntime/native.ts";
 import { ortVersion } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { ToolError } from "../../../src/core/errors.ts";
+import { expectFault, temporaryFolder } from "../../support/project.ts";
 import { gzippedTarball } from "../../support/tarball.ts";
 
 const node = gzippedTarball([
@@ -29,22 +28,14 @@ const packages = [pin("onnxruntime-node", node), pin("onnxruntime-common", commo
 type Answer = { status?: number; body: Buffer; cut?: number; hang?: boolean };
 let answers: Record<string, Answer> = {};
 let server: Server;
-let registry = "";
-let folder = "";
-let cacheFolder = "";
+let [registry, folder, cacheFolder] = ["", "", ""];
 
-const tarballPath = (name: string): string => `/npm/${name}/-/${name}-1.0.0.tgz`;
+const tarballPath = (name: string) => `/npm/${name}/-/${name}-1.0.0.tgz`;
 
-/** A registry's description of a package. */
-function manifestOf(name: string): Buffer {
+function manifestOf(name: string) {
 	const dist = { tarball: new URL(tarballPath(name), registry).href };
-	return Buffer.from(
-		JSON.stringify({
-			name,
-			"dist-tags": { latest: "1.0.0" },
-			versions: { "1.0.0": { name, version: "1.0.0", dist } },
-		}),
-	);
+	const versions = { "1.0.0": { name, version: "1.0.0", dist } };
+	return Buffer.from(JSON.stringify({ name, "dist-tags": { latest: "1.0.0" }, versions }));
 }
 
 beforeAll(async () => {
@@ -64,7 +55,7 @@ afterAll(() => {
 	server.close();
 });
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), "trtgate-fetch-"));
+	folder = temporaryFolder();
 	cacheFolder = join(folder, "cache");
 	const names = { "onnxruntime-node": node, "onnxruntime-common": common };
 	answers = Object.fromEntries(
@@ -74,19 +65,11 @@ beforeEach(() => {
 		]),
 	);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
-function fetchIt(changes: Partial<Parameters<typeof fetchNative>[0]> = {}): Promise<string> {
+function fetchIt(changes: Partial<Parameters<typeof fetchNative>[0]> = {}) {
 	const processes = createProcesses({ env: { ...process.env, npm_config_cache: join(folder, "npm") } });
-	return fetchNative({
-		cacheFolder,
-		processes,
-		registry,
-		packages,
-		platform: "linux",
-		arch: "x64",
-		...changes,
-	});
+	const machine = { platform: "linux", arch: "x64" } as const;
+	return fetchNative({ cacheFolder, processes, registry, packages, ...machine, ...changes });
 }
 
 it("fetchNative keeps the builds of this machine only, once", async () => {
@@ -127,15 +110,12 @@ it("fetchNative reports that there is no build for this machine", async () => {
 
 it("fetchNative gives up on a server that does not respond", async () => {
 	answers[tarballPath("onnxruntime-node")] = { body: node, hang: true };
-	await expect(fetchIt({ timeoutMs: 3000 })).rejects.toMatchObject({
-		code: "runtime-fetch",
-		message: expect.stringContaining("timed-out"),
-	});
+	await expectFault(fetchIt({ timeoutMs: 3000 }), "runtime-fetch", "timed-out");
 });
 
 it("fetchNative reports that the cache cannot be written", async () => {
 	const file = join(folder, "file");
 	writeFileSync(file, "");
-	await expect(fetchIt({ cacheFolder: file })).rejects.toMatchObject({ code: "output-unwritable" });
+	await expectFault(fetchIt({ cacheFolder: file }), "output-unwritable");
 	expect(existsSync(file)).toBe(true);
 });

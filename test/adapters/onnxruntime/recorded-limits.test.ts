@@ -1,7 +1,5 @@
-// Limits that `golden record` derives without a GPU accept what TensorRT 10.6 answered on an H200.
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenManifest, Precision } from "../../../generated/golden.ts";
+import type { Precision } from "../../../generated/golden.ts";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
 import { deriveLimits } from "../../../src/golden/core/record/derive-limits.ts";
@@ -10,48 +8,31 @@ import { proposeOutput } from "../../../src/golden/core/record/propose.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../support/finish.ts";
 import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
-import { temporaryFolder, testReference } from "../../support/ort-jobs.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 import { recordedBytes, recordedRuns } from "../../support/recorded-goldens.ts";
 
 type Outputs = Record<string, Tensor>;
 
-function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outputs } {
+function recorded(name: string) {
 	const { inputs, outputs } = recordedRuns[`trtexec-10.6/golden-${name}`]!;
-	const read = <Entry extends Pick<Tensor, "dtype" | "shape">>(
-		entries: Record<string, Entry>,
-		key: (entry: Entry) => string,
-	): Outputs =>
-		Object.fromEntries(
-			Object.entries(entries).map(([output, entry]) => {
-				const { dtype, shape } = entry;
-				return [output, { dtype, shape, data: recordedBytes(key(entry)) }];
-			}),
-		);
-	return {
-		inputs: read(inputs, ({ tensor }) => tensor),
-		expected: read(outputs, ({ reference }) => reference),
-		got: read(outputs, ({ got }) => got),
+	type Entry<Key extends string> = Pick<Tensor, "dtype" | "shape"> & Record<Key, string>;
+	const read = <Key extends string>(entries: Record<string, Entry<Key>>, key: Key) => {
+		const tensors: Outputs = {};
+		for (const [name, { dtype, shape, [key]: data }] of Object.entries(entries))
+			tensors[name] = { dtype, shape, data: recordedBytes(data) };
+		return tensors;
 	};
+	return { inputs: read(inputs, "tensor"), expected: read(outputs, "reference"), got: read(outputs, "got") };
 }
 
-/** The golden as `golden record` proposes it for these cases. */
-async function recordGolden(
-	name: string,
-	runs: readonly ReturnType<typeof recorded>[],
-): Promise<GoldenManifest> {
-	const folder = temporaryFolder();
+async function recordGolden(name: string, runs: readonly ReturnType<typeof recorded>[]) {
 	const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
 	const rounded = [];
+	const inputs = runs.map((run) => run.inputs);
 	for (const precision of emulatedPrecisions) {
-		const result = await testReference().emulate({
-			model,
-			cases: runs.map(({ inputs }, index) => ({ id: String(index), inputs })),
-			variant: { flavour: "wasm", level: "basic", threads: 1 },
-			precision,
-			scratchFolder: folder,
-			logPath: join(folder, "log"),
-			timeoutMs: 600_000,
-		});
+		const job = referenceJob(temporaryFolder(), model, inputs);
+		const result = await testReference().emulate({ ...job, precision });
 		if (result.state !== "done") throw new Error(JSON.stringify(result));
 		const outputs = result.cases.map((item) => (item.state === "done" ? item.outputs : {}));
 		rounded.push({ precision, outputs });

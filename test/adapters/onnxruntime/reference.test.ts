@@ -1,32 +1,23 @@
-// The reference runs a model in every variant, and damages weights only in a copy of its own.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
 import type { DefectVerdict } from "../../../src/golden/core/record/defects/judge.ts";
-import type { ReferenceVariant } from "../../../src/ports/reference.ts";
-import { manifestOf } from "../../support/golden-tensors.ts";
-import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
-import { temporaryFolder, floats as tensorOf, testReference } from "../../support/ort-jobs.ts";
+import { float32, manifestOf } from "../../support/golden-tensors.ts";
+import { externalTensor, floats, model, tensor } from "../../support/onnx-writer.ts";
+import { referenceJob, testReference } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 const reference = testReference();
 
-/** y = (x · far + near) · zeros + … : one weight beside the model, one inside, one of zeros. */
 async function writeModel(folder: string) {
-	const nodes = [
-		node({ op: "Mul", inputs: ["x", "far"], outputs: ["a"] }),
-		node({ op: "Add", inputs: ["a", "near"], outputs: ["b"] }),
-		node({ op: "Add", inputs: ["b", "zero"], outputs: ["y"] }),
-	];
+	const nodes = "a = Mul(x, far); b = Add(a, near); y = Add(b, zero)";
 	const initializers = [
 		externalTensor("far", [4], { location: "w.bin", offset: "16", length: "16" }),
 		tensor({ name: "near", dims: [4], raw: floats(1, 2, 3, 4) }),
 		tensor({ name: "zero", dims: [1], raw: floats(0) }),
 	];
-	writeFileSync(
-		join(folder, "m.onnx"),
-		model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] }),
-	);
+	writeFileSync(join(folder, "m.onnx"), model({ nodes, initializers }));
 	writeFileSync(join(folder, "w.bin"), floats(9, 9, 9, 9, 10, 20, 30, 40));
 	return fileModelReader().read(join(folder, "m.onnx"));
 }
@@ -35,16 +26,8 @@ const numbers = (data: Uint8Array | undefined): number[] => [
 	...new Float32Array((data ?? new Uint8Array(0)).slice().buffer),
 ];
 
-async function jobIn(folder: string) {
-	return {
-		model: await writeModel(folder),
-		cases: [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 } as ReferenceVariant,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
-	};
-}
+const jobIn = async (folder: string) =>
+	referenceJob(folder, await writeModel(folder), [{ x: float32([1, 1, 1, 1], [1, 4]) }]);
 
 it.each(["disabled", "all"] as const)(
 	"onnxRuntimeReference runs a model with external data at level %s",
@@ -56,7 +39,7 @@ it.each(["disabled", "all"] as const)(
 	},
 );
 
-const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+const expected = { y: float32([11, 22, 33, 44], [1, 4]) };
 const tolerance = { fp32: 0.08, fp16: 0.2 };
 const manifest = manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance }] } });
 const trial = { manifest, reference: [expected], relativeL2: {}, rounding: {} };

@@ -1,27 +1,19 @@
-// The choice of ONNX Runtime, and what differs with the native one.
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { OnnxRuntimeOptions } from "../../../src/adapters/onnxruntime/backend.ts";
 import { installFakeNative } from "../../support/fake-native.ts";
-import {
-	buildJob,
-	builtEngine,
-	countJob,
-	floats,
-	inferJob,
-	modelAt,
-	temporaryFolder,
-	testBackend,
-} from "../../support/ort-jobs.ts";
+import { float32 } from "../../support/golden-tensors.ts";
+import { buildJob, builtEngine, countJob, inferOne, modelAt, testBackend } from "../../support/ort-jobs.ts";
+import { expectFault, temporaryFolder } from "../../support/project.ts";
 
-const folder = temporaryFolder();
+const folder = temporaryFolder(afterAll);
 const nativeFolder = installFakeNative(join(folder, "installed"));
+const native = { flavour: "native", nativeFolder } as const;
 const empty = join(folder, "empty");
 mkdirSync(empty);
-afterAll(() => rmSync(folder, { recursive: true }));
 
-async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
+async function nameOf(changes: Partial<OnnxRuntimeOptions>) {
 	const facts = await testBackend(changes).facts();
 	return `${facts.name} ${facts.version}`;
 }
@@ -29,25 +21,17 @@ async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
 it.each([
 	[
 		"auto is WebAssembly, which can count work, even if a native folder is given",
-		{ flavour: "auto", nativeFolder },
-		"ONNX Runtime (WebAssembly) 1.30.0",
+		"auto",
+		"(WebAssembly) 1.30.0",
 	],
-	[
-		"wasm is WebAssembly even if a native folder is given",
-		{ flavour: "wasm", nativeFolder },
-		"ONNX Runtime (WebAssembly) 1.30.0",
-	],
-	[
-		"native prefers a given folder to a download",
-		{ flavour: "native", nativeFolder },
-		"ONNX Runtime (native) 9.9.9",
-	],
-] as const)("the choice of runtime %s", async (_what, changes, name) => {
-	expect(await nameOf(changes)).toBe(name);
+	["wasm is WebAssembly even if a native folder is given", "wasm", "(WebAssembly) 1.30.0"],
+	["native prefers a given folder to a download", "native", "(native) 9.9.9"],
+] as const)("the choice of runtime %s", async (_what, flavour, name) => {
+	expect(await nameOf({ flavour, nativeFolder })).toBe(`ONNX Runtime ${name}`);
 });
 
 it("names the native runtime and its folder", async () => {
-	const backend = testBackend({ flavour: "native", nativeFolder });
+	const backend = testBackend(native);
 	await backend.facts();
 	const home = join(nativeFolder, "node_modules/onnxruntime-node");
 	expect(backend.notes?.()).toEqual([`Models run on the native ONNX Runtime 9.9.9 at ${home}.`]);
@@ -61,29 +45,29 @@ it("refuses a given folder without an addon for this machine, and does not searc
 	const below = join(nativeFolder, "below");
 	mkdirSync(below, { recursive: true });
 	for (const named of [half, below])
-		await expect(nameOf({ flavour: "native", nativeFolder: named })).rejects.toMatchObject({
-			code: "usage",
-			message: expect.stringContaining(`at ${join(named, "node_modules/onnxruntime-node")}.`),
-		});
+		await expectFault(
+			nameOf({ ...native, nativeFolder: named }),
+			"usage",
+			`at ${join(named, "node_modules/onnxruntime-node")}.`,
+		);
 });
 
 it("refuses a given folder in an action's checkout, even through a link", async () => {
 	const link = join(folder, "link");
 	symlinkSync(nativeFolder, link);
 	for (const named of [nativeFolder, link])
-		await expect(
-			nameOf({ flavour: "native", nativeFolder: named, untrustedFolder: folder }),
-		).rejects.toMatchObject({
-			code: "usage",
-			message: expect.stringContaining("is in the workspace, where a pull request can change it"),
-		});
-	expect(await nameOf({ flavour: "native", nativeFolder: link, untrustedFolder: empty })).toBe(
+		await expectFault(
+			nameOf({ ...native, nativeFolder: named, untrustedFolder: folder }),
+			"usage",
+			"is in the workspace, where a pull request can change it",
+		);
+	expect(await nameOf({ ...native, nativeFolder: link, untrustedFolder: empty })).toBe(
 		"ONNX Runtime (native) 9.9.9",
 	);
 });
 
 describe("the native runtime", () => {
-	const backend = testBackend({ flavour: "native", nativeFolder });
+	const backend = testBackend(native);
 	const modelOf = (text: string) => {
 		const path = join(folder, `${text}.onnx`);
 		writeFileSync(path, text);
@@ -113,7 +97,7 @@ describe("the native runtime", () => {
 	it("passes halves as bits, as the addon expects", async () => {
 		const engine = await builtEngine(backend, modelOf("half"), join(folder, "halves"));
 		const x = { dtype: "float16", shape: [2], data: Uint8Array.of(0, 0x3c, 0, 0xc0) } as const;
-		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x } }], folder));
+		const result = await inferOne(backend, engine, { x }, folder);
 		expect(result).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 
@@ -128,9 +112,7 @@ describe("the native runtime", () => {
 
 	it("answers a case with the bytes that it was given", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "echo"));
-		const result = await backend.infer(
-			inferJob(engine, [{ id: "a", inputs: { x: floats([1, 2]) } }], folder),
-		);
-		expect(result).toMatchObject({ cases: [{ outputs: { y: floats([1, 2]) } }] });
+		const x = float32([1, 2]);
+		expect(await inferOne(backend, engine, { x }, folder)).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 });

@@ -1,6 +1,4 @@
-// The WebAssembly files that ship gzipped are unpacked once, whole, and checked.
-import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -9,38 +7,25 @@ import lock from "../../../package-lock.json" with { type: "json" };
 import { pinnedNative } from "../../../src/adapters/onnxruntime/native.ts";
 import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
+import { expectFault, sha256, temporaryFolder, writeProject } from "../../support/project.ts";
 
-const [wasm, module, api] = ["\0asm and so on", "export {}", "export const x = 1"].map((text) =>
-	Buffer.from(text),
-) as [Buffer, Buffer, Buffer];
-const pin = (name: string, bytes: Buffer) => ({
-	name,
-	bytes: bytes.length,
-	sha256: createHash("sha256").update(bytes).digest("hex"),
-});
-const pinned = {
-	version: "0.0.1",
-	wasm: pin("x.wasm", wasm),
-	module: pin("x.mjs", module),
-	api: pin("api.mjs", api),
-};
+const wasm = Buffer.from("\0asm and so on");
+const module = Buffer.from("export {}");
+const api = Buffer.from("export const x = 1");
+const pin = (name: string, bytes: Buffer) => ({ name, bytes: bytes.length, sha256: sha256(bytes) });
+const files = { wasm: pin("x.wasm", wasm), module: pin("x.mjs", module), api: pin("api.mjs", api) };
+const pinned = { version: "0.0.1", ...files };
 const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;
 const second = join(tmpdir(), `trtgate-${userInfo().uid}`, name);
 
 let folder = "";
 let source = { wasmFolder: "", cacheFolder: "", pinned };
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), "trtgate-wasm-"));
+	folder = temporaryFolder();
 	source = { wasmFolder: join(folder, "dist/ort"), cacheFolder: join(folder, "cache/deep"), pinned };
-	mkdirSync(source.wasmFolder, { recursive: true });
-	writeFileSync(join(source.wasmFolder, "x.wasm.gz"), gzipSync(wasm));
-	writeFileSync(join(source.wasmFolder, "x.mjs"), module);
-	writeFileSync(join(source.wasmFolder, "api.mjs"), api);
+	writeProject(source.wasmFolder, { "x.wasm.gz": gzipSync(wasm), "x.mjs": module, "api.mjs": api });
 });
-afterEach(() => {
-	rmSync(folder, { recursive: true });
-	rmSync(second, { recursive: true, force: true });
-});
+afterEach(() => rmSync(second, { recursive: true, force: true }));
 
 it("wasmFolder unpacks once and finds it again", async () => {
 	const found = await wasmFolder(source);
@@ -85,31 +70,21 @@ it.each([
 ] as const)("wasmFolder refuses to run a file that is %s: %s", async (...[, file, content, code]) => {
 	if (content === null) rmSync(join(source.wasmFolder, file));
 	else writeFileSync(join(source.wasmFolder, file), content);
-	await expect(wasmFolder(source)).rejects.toMatchObject({
-		code,
-		message: expect.stringContaining(file.replace(".gz", "")),
-	});
+	await expectFault(wasmFolder(source), code, file.replace(".gz", ""));
 });
 
 it("the pinned files are those that ship", () => {
 	for (const file of [pinnedWasm.wasm, pinnedWasm.module, pinnedWasm.api]) {
 		const path = join(wasmSource, file.name);
 		const bytes = file === pinnedWasm.wasm ? gunzipSync(readFileSync(`${path}.gz`)) : readFileSync(path);
-		expect({
-			...file,
-			bytes: bytes.length,
-			sha256: createHash("sha256").update(bytes).digest("hex"),
-		}).toEqual(file);
+		expect(pin(file.name, bytes)).toEqual(file);
 	}
 });
 
 it("the pinned files are of the version in the lock file, the native ones too", () => {
 	const locked = lock.packages["node_modules/onnxruntime-common"];
-	expect([pinnedWasm.version, ...pinnedNative.map((one) => one.version)]).toEqual([
-		locked.version,
-		locked.version,
-		locked.version,
-	]);
+	const versions = [pinnedWasm, ...pinnedNative].map(({ version }) => version);
+	expect(versions).toEqual(Array(3).fill(locked.version));
 	expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(
 		locked.integrity.replace("sha512-", ""),
 	);

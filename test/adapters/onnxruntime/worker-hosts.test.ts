@@ -1,83 +1,70 @@
-// Worker processes that live on: which jobs share one, and when a job gets its own.
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-process.ts";
 import { createProcesses, type Processes } from "../../../src/adapters/process/processes.ts";
-import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
 import {
 	buildJob,
 	builtEngine,
 	countJob,
-	floats,
+	fixture,
+	image,
 	inferJob,
-	modelAt,
-	models,
-	net,
-	temporaryFolder,
 	testBackend,
 } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
-const folder = temporaryFolder();
+const folder = temporaryFolder(afterAll);
 let processes: Processes;
-let started: Promise<ProcessRecord>[];
+let start: MockInstance<Processes["run"]>;
 let backend: Backend;
 let engine: BuiltEngine;
-afterAll(() => rmSync(folder, { recursive: true }));
 
-const image = floats(new Array<number>(3072).fill(0.5), [1, 3, 32, 32]);
-const good = { id: "good", inputs: { image } };
+const good = { id: "good", inputs: { image: image(0.5) } };
+const inferGood = (one = backend) => one.infer(inferJob(engine, [good], folder));
 
 describe("jobs of one run", () => {
 	beforeEach(async () => {
 		processes = createProcesses();
-		started = [];
-		const counting: Processes = {
-			...processes,
-			run: (job) => {
-				const record = processes.run(job);
-				started.push(record);
-				return record;
-			},
-		};
-		backend = testBackend({ processes: counting });
-		engine = await builtEngine(backend, modelAt(net), join(folder, "net"));
+		start = vi.spyOn(processes, "run");
+		backend = testBackend({ processes });
+		engine = await builtEngine(backend, fixture("net"), join(folder, "net"));
 		return () => processes.killAll();
 	});
 
 	it("share a process that lives on, each with its own log, with the same results as in separate processes", async () => {
-		const warned = await backend.build(buildJob(modelAt(join(models, "warns.onnx")), join(folder, "warns")));
-		const result = await backend.infer(inferJob(engine, [good], folder));
-		expect(started).toHaveLength(1);
+		const warned = await backend.build(buildJob(fixture("warns"), join(folder, "warns")));
+		const result = await inferGood();
+		expect(start).toHaveBeenCalledTimes(1);
 		expect(warned.warnings).toMatchObject([{ count: 1 }]);
 		expect(readFileSync(join(folder, "warns", "build.log"), "utf8")).toMatch(/CleanUnusedInitializers/);
 		expect(readFileSync(join(folder, "infer.log"), "utf8")).not.toMatch(/CleanUnused|done with/);
 		await processes.killAll();
-		const alone = await testBackend().infer(inferJob(engine, [good], folder));
+		const alone = await inferGood(testBackend());
 		expect(result).toEqual({ ...alone, wallMs: expect.any(Number) });
 	});
 
 	it("get a new process after a case that failed, and after a model that was refused", async () => {
 		await backend.infer(inferJob(engine, [{ id: "bad", inputs: {} }, good], folder));
-		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({
+		expect(await inferGood()).toMatchObject({
 			state: "done",
 			cases: [{ state: "done" }],
 		});
-		expect(started).toHaveLength(2);
+		expect(start).toHaveBeenCalledTimes(2);
 		// It ends itself at once; `process.exit` would wait for V8's compiler.
-		expect(await started[0]).toMatchObject({ state: "signalled", signal: "SIGKILL" });
-		await backend.build(buildJob(modelAt(join(models, "refused-kernel.onnx")), join(folder, "refused")));
-		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({ state: "done" });
-		expect(started).toHaveLength(3);
+		expect(await start.mock.results[0]?.value).toMatchObject({ state: "signalled", signal: "SIGKILL" });
+		await backend.build(buildJob(fixture("refused-kernel"), join(folder, "refused")));
+		expect(await inferGood()).toMatchObject({ state: "done" });
+		expect(start).toHaveBeenCalledTimes(3);
 	});
 
 	it("run at the same time in processes of their own", async () => {
 		const jobs = ["a", "b"].map((name) => inferJob(engine, [good], join(folder, name)));
 		for (const result of await Promise.all(jobs.map((job) => backend.infer(job))))
 			expect(result.state).toBe("done");
-		expect(started).toHaveLength(2);
+		expect(start).toHaveBeenCalledTimes(2);
 	});
 
 	it("count and profile in a process that ran other jobs exactly as in a new one", async () => {
@@ -89,10 +76,10 @@ describe("jobs of one run", () => {
 		};
 		const alone = await counts(testBackend(), join(folder, "alone"));
 		expect(alone).toMatchObject({ count: { state: "counted" }, layers: { unit: "M instructions" } });
-		await backend.infer(inferJob(engine, [good], folder));
+		await inferGood();
 		for (const name of ["first", "second"]) expect(await counts(backend, join(folder, name))).toEqual(alone);
-		expect((await backend.infer(inferJob(engine, [good], folder))).state).toBe("done");
-		expect(started).toHaveLength(1);
+		expect((await inferGood()).state).toBe("done");
+		expect(start).toHaveBeenCalledTimes(1);
 	});
 
 	it("count as time of children only while they run", async () => {

@@ -1,38 +1,28 @@
-// A worker that hangs, dies or lies is a value with an excerpt and a log, never an exception.
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
+import { buildBuild } from "../../support/build-result.ts";
+import { float32 } from "../../support/golden-tensors.ts";
 import {
 	buildJob,
 	countJob,
-	floats,
+	fixture,
 	inferJob,
-	modelAt,
 	models,
-	net,
 	program,
-	temporaryFolder,
 	testBackend,
 } from "../../support/ort-jobs.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
-const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 const backendOf = (name: string): Backend => testBackend({ workerPath: program(name) });
-const cases = [{ id: "a", inputs: { x: floats([1]) } }];
+const cases = [{ id: "a", inputs: { x: float32([1]) } }];
 let engine: BuiltEngine;
 beforeAll(() => {
-	const { spec } = buildJob(modelAt(net), folder);
-	const record = {
-		model: "m",
-		engine: "fp32",
-		arm: "head",
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-	} as const;
-	engine = { spec, arm: "head", record: { ...record, warnings: [] }, path: net, model: modelAt(net) };
+	const model = fixture("net");
+	const { spec } = buildJob(model, folder);
+	engine = { spec, arm: "head", record: buildBuild(), path: model.path, model };
 });
 
 it.each([
@@ -47,14 +37,9 @@ it.each([
 		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
 		log: expect.stringMatching(/\.log$/),
 	};
-	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({
-		state: "failed",
-		failure,
-	});
-	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({
-		state: "failed",
-		failure,
-	});
+	const failed = { state: "failed", failure };
+	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject(failed);
+	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject(failed);
 	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
 	expect(record).toMatchObject({
 		state: code === "tool-timeout" ? "timed-out" : "refused",
@@ -64,22 +49,18 @@ it.each([
 
 it("a worker that ends well without an answer is reported", async () => {
 	const silent = testBackend({ workerPath: "/dev/null" });
-	const failure = {
-		code: "tool-output",
-		message: expect.stringContaining("left no result that can be read"),
-	};
-	expect(await silent.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
-	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
+	const message = expect.stringContaining("left no result that can be read");
+	const failed = { state: "failed", failure: { code: "tool-output", message } };
+	expect(await silent.count?.(countJob(engine, folder))).toMatchObject(failed);
+	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject(failed);
 });
 
 it("a worker is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
 	setTimeout(() => void processes.killAll(), 200);
-	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({
-		state: "failed",
-		failure: { code: "interrupted" },
-	});
+	const failure = { code: "interrupted" };
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
 });
 
 it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
@@ -93,11 +74,8 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 
 it("a worker is killed in the middle of a model that never ends", async () => {
 	const endless = { ...engine, path: join(models, "endless.onnx") };
-	const job = inferJob(
-		endless,
-		[{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }],
-		folder,
-	);
+	const x = float32(new Array<number>(16).fill(1), [4, 4]);
+	const job = inferJob(endless, [{ id: "a", inputs: { x } }], folder);
 	const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
 	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
 });

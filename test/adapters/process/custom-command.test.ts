@@ -3,13 +3,11 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { customCommands, userShell } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { CommandAnswer } from "../../../src/golden/core/compare/check-output.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const folder = temporaryFolder(afterAll);
 
-/** Reads both tensors as .npy and the case as JSON, and answers with the largest difference. */
 const honest = `
 import { readFileSync } from "node:fs";
 const [scale, odd, ...paths] = process.argv.slice(2);
@@ -26,10 +24,7 @@ console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " 
 
 let scripts = 0;
 
-async function run(
-	source: string,
-	options: { args?: string[]; timeoutMs?: number; program?: string } = {},
-): Promise<CommandAnswer> {
+function run(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}) {
 	scripts += 1;
 	const script = join(folder, `${scripts}.mjs`);
 	writeFileSync(script, source);
@@ -73,26 +68,27 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 });
 
 const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 600_000 };
-const prepare = (command: string) => ({ command, env: [] });
+const shell = (command: string, more: { timeoutMs?: number } = {}) =>
+	userShell(createProcesses()).run({ command, env: [] }, { ...options, ...more });
 
 it("userShell runs several commands in the folder and keeps the log", async () => {
-	const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
+	const result = await shell("pwd\necho two >made && cat made");
 	expect(result).toEqual({ state: "done" });
 	expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-\w+\ntwo\n$/);
 });
 
-it.each([
-	["false\necho never", "The prepare command ended with exit code 1."],
-	["false | cat\necho never", "The prepare command ended with exit code 1."],
-])("userShell stops %j at the first command that fails", async (command, message) => {
-	const result = await userShell(createProcesses()).run(prepare(command), options);
-	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
-	expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
-});
+it.each(["false\necho never", "false | cat\necho never"])(
+	"userShell stops %j at the first command that fails",
+	async (command) => {
+		const message = "The prepare command ended with exit code 1.";
+		const result = await shell(command);
+		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
+		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
+	},
+);
 
 it("userShell kills a command that does not end", async () => {
-	const shell = userShell(createProcesses());
-	const result = await shell.run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	const result = await shell("sleep 60 & wait", { timeoutMs: 300 });
 	const message = "The prepare command did not finish within 0.3 s and was killed.";
 	expect(result).toMatchObject({ failure: { code: "tool-timeout", message } });
 });

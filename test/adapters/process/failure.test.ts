@@ -27,13 +27,8 @@ it.each([
 	[{ exitCode: 134 }, "tool-crashed", "Tool ended with exit code 134."],
 	[{}, "tool-output", "Tool ended without a result."],
 ] as const)("describeFailure tells %j apart", (changes, code, message) => {
-	const failure = describeFailure(
-		{ ...record, ...("state" in changes && { exitCode: null }), ...changes } as ProcessRecord,
-		{
-			what: "Tool",
-			timeoutMs: 1_500,
-		},
-	);
+	const failed = { ...record, ...("state" in changes && { exitCode: null }), ...changes } as ProcessRecord;
+	const failure = describeFailure(failed, { what: "Tool", timeoutMs: 1_500 });
 	expect(failure).toMatchObject({ code, message, log: "/x.log" });
 	expect(failure.fix).toMatch(/\.$/);
 	expect(failure.excerpt).toHaveLength(20);

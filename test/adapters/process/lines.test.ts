@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cutLines, lastLines } from "../../../src/adapters/process/lines.ts";
 
-function cut(chunks: readonly Uint8Array[]): string[] {
+function cut(chunks: readonly Uint8Array[]) {
 	const lines: string[] = [];
 	const cutter = cutLines((line) => lines.push(line));
 	for (const chunk of chunks) cutter.push(chunk);

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, expect, it } from "vitest";
 import { tryLock } from "../../../src/adapters/process/lock-file.ts";
+import { outputOf } from "../../support/child-output.ts";
 import { program } from "../../support/ort-jobs.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
@@ -18,17 +19,9 @@ const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 
 function contend(times: number, seed: number) {
 	const args = [program("lock-contender"), module, folder, String(times), String(seed)];
-	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-	let text = "";
-	child.stdout.on("data", (chunk) => {
-		text += chunk;
-	});
-	return {
-		child,
-		started: once(child.stdout, "data"),
-		/** Output until the process ended. */
-		lines: once(child, "close").then(() => text.trim().split("\n")),
-	};
+	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+	const lines = outputOf(child).then(({ stdout, stderr }) => `${stderr}${stdout}`.trim().split("\n"));
+	return { child, started: once(child.stdout, "data"), lines };
 }
 
 it("tryLock gives the lock to one holder at a time if four contend and owners die", async () => {

@@ -4,16 +4,14 @@ import { program } from "../../support/ort-jobs.ts";
 import { gone, until } from "../../support/until.ts";
 
 const node = process.execPath;
-const nothing = { argv: [node, "-e", "0"] as const, timeoutMs: 600_000 };
+const job = (...args: string[]) => ({ argv: [node, ...args] as const, timeoutMs: 600_000 });
+const nothing = job("-e", "0");
 
 it("ends every living group, grandchildren included, and starts no more", async () => {
 	const processes = createProcesses();
 	const lines: string[] = [];
-	const run = { timeoutMs: 600_000, onLine: (line: string) => lines.push(line) };
-	const both = [
-		processes.run({ argv: [node, program("forker")], ...run }),
-		processes.run({ argv: [node, program("sleeper")], ...run }),
-	];
+	const onLine = (line: string) => lines.push(line);
+	const both = ["forker", "sleeper"].map((name) => processes.run({ ...job(program(name)), onLine }));
 	await until(() => lines.length >= 2);
 	await processes.killAll();
 	expect((await Promise.all(both)).map((record) => record.state)).toEqual(["aborted", "aborted"]);
@@ -25,18 +23,17 @@ it("ends every living group, grandchildren included, and starts no more", async 
 
 it("kills at once if no time is left", async () => {
 	const processes = createProcesses();
-	const running = processes.run({
-		argv: [node, program("sleeper"), "deaf"],
-		timeoutMs: 600_000,
-		onLine: () => processes.killNow(),
+	const deaf = job(program("sleeper"), "deaf");
+	expect(await processes.run({ ...deaf, onLine: () => processes.killNow() })).toMatchObject({
+		state: "signalled",
+		signal: "SIGKILL",
 	});
-	expect(await running).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 });
 
 it("counts the time of children once, however many there are", async () => {
 	const processes = createProcesses();
 	const started = performance.now();
-	const sleep = { argv: [node, "-e", "setTimeout(() => {}, 200)"] as const, timeoutMs: 600_000 };
+	const sleep = job("-e", "setTimeout(() => {}, 200)");
 	await Promise.all([processes.run(sleep), processes.run(sleep)]);
 	const elapsed = performance.now() - started;
 	const counted = processes.childMs();
@@ -57,7 +54,7 @@ it("stops on the signal of its creator and on that of a run", async () => {
 
 it("lays a run's environment over that of all", async () => {
 	const processes = createProcesses({ env: { A: "all", B: "all" } });
-	const argv: [string, ...string[]] = [node, "-p", "process.env.A + process.env.B + process.env.HOME"];
-	const record = await processes.run({ argv, env: { B: "own" }, timeoutMs: 600_000 });
+	const printed = job("-p", "process.env.A + process.env.B + process.env.HOME");
+	const record = await processes.run({ ...printed, env: { B: "own" } });
 	expect(record.tail).toEqual(["allownundefined"]);
 });

@@ -9,10 +9,8 @@ it.each(["ENOSPC", "EDQUOT"])(
 	(code) => {
 		const error = classifyWriteError(system(code), "/out/result.json");
 		expect(error).toBeInstanceOf(ToolError);
-		expect(error).toMatchObject({
-			code: "disk-full",
-			message: `No space left for /out/result.json (${code}).`,
-		});
+		const message = `No space left for /out/result.json (${code}).`;
+		expect(error).toMatchObject({ code: "disk-full", message });
 	},
 );
 

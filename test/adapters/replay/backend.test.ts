@@ -1,14 +1,12 @@
-// The replay: the n-th run of a side gives the n-th recorded one, and a missing recording is reported.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import type { Arm } from "../../../generated/result.ts";
 import { replay } from "../../../src/adapters/replay/backend.ts";
 import { openRecording } from "../../../src/adapters/replay/recording.ts";
 import type { BuiltEngine, MeasureJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
-function engine(id: string, arm: "base" | "head"): BuiltEngine {
-	return { spec: { id }, arm } as BuiltEngine;
-}
+const engine = (id: string, arm: Arm) => ({ spec: { id }, arm }) as BuiltEngine;
 
 async function open() {
 	const recording = await openRecording("examples/recorded");
@@ -16,7 +14,7 @@ async function open() {
 	const clock = { now: () => nowMs, timestamp: () => "2026-11-21T00:00:00.000Z" };
 	const folder = temporaryFolder();
 	const { backend, telemetry } = replay(recording, clock);
-	const measure = (id: string, arm: "base" | "head", durationMs = 1000) => {
+	const measure = (id: string, arm: Arm, durationMs = 1000) => {
 		nowMs += 10;
 		const job = { engine: engine(id, arm), durationMs, samplesPath: `${folder}/raw/run.f64` };
 		return backend.measure(job as MeasureJob);

@@ -13,17 +13,19 @@ import {
 } from "../../../src/adapters/terminal/progress.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 
-function stream(columns = 60): { text: string; columns: number; write(text: string): void } {
+function stream(columns = 60) {
 	return {
 		text: "",
 		columns,
-		write(text) {
+		write(text: string) {
 			this.text += text;
+		},
+		drawn() {
+			return this.text.split("\r\u001b[2K").slice(1);
 		},
 	};
 }
 
-/** Time that passes by hand, and calls back each time. */
 function manualTime() {
 	let now = 0;
 	const ticks: (() => void)[] = [];
@@ -46,6 +48,10 @@ it.each([
 	expect(leftText(leftMs)).toBe(text);
 });
 
+const plain = { color: false, clock: manualTime().clock };
+const groups = (log: { write(text: string): void }, pulse?: Pulse) =>
+	groupProgress(standardStreams({ isActions: true }, { out: log, err: log }), pulse);
+
 function work(progress: Progress): void {
 	progress.stage("build", 2);
 	progress.item("resnet50/fp16 (base)");
@@ -56,9 +62,8 @@ function work(progress: Progress): void {
 
 it("terminalProgress draws one line again and leaves the stage's summary", () => {
 	const out = stream(100);
-	work(terminalProgress(out, { color: false, clock: manualTime().clock }));
-	const drawn = out.text.split("\r\u001b[2K");
-	expect(drawn.slice(1)).toEqual([
+	work(terminalProgress(out, plain));
+	expect(out.drawn()).toEqual([
 		"  build",
 		"  build 1/2 · resnet50/fp16 (base)",
 		"  build 2/2 · resnet50/fp16 (head) · 2 min 5 s left",
@@ -75,7 +80,7 @@ it("terminalProgress is drawn again as time passes", () => {
 	progress.item("net/fp16 (head)");
 	pass(10_000);
 	pass(70_000);
-	expect(out.text.split("\r\u001b[2K").slice(-2)).toEqual([
+	expect(out.drawn().slice(-2)).toEqual([
 		"  build 1/1 · net/fp16 (head) · 10 s",
 		"  build 1/1 · net/fp16 (head) · 1 min 20 s",
 	]);
@@ -83,8 +88,8 @@ it("terminalProgress is drawn again as time passes", () => {
 
 it("terminalProgress never passes the width of the terminal", () => {
 	const out = stream(30);
-	work(terminalProgress(out, { color: false, clock: manualTime().clock }));
-	for (const line of out.text.split("\r\u001b[2K").slice(1, -1)) expect(line.length).toBeLessThan(30);
+	work(terminalProgress(out, plain));
+	for (const line of out.drawn().slice(0, -1)) expect(line.length).toBeLessThan(30);
 });
 
 it("terminalProgress closes a stage that was not ended, and ignores text outside a stage", () => {
@@ -103,7 +108,7 @@ it("terminalProgress lets no name move the cursor or break the line", () => {
 	fc.assert(
 		fc.property(fc.string({ unit: "binary", maxLength: 40 }), (name) => {
 			const out = stream();
-			const progress = terminalProgress(out, { color: false, clock: manualTime().clock });
+			const progress = terminalProgress(out, plain);
 			progress.stage("s", 1);
 			progress.item(`\u001b[2J${name}\r\n`);
 			progress.detail(name);
@@ -122,11 +127,7 @@ it("plainProgress writes a line for each stage and item", () => {
 
 it.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
 	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
-	[
-		"groupProgress",
-		(pulse, write) =>
-			groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse),
-	],
+	["groupProgress", (pulse, write) => groups({ write }, pulse)],
 ])("%s shows the current item during a long stage, and nothing between stages", (_, create) => {
 	const { clock, ticker, pass } = manualTime();
 	const lines: string[] = [];
@@ -146,7 +147,7 @@ it.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
 
 it("groupProgress folds each stage into a group and leaves its summary outside", () => {
 	const log = stream();
-	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
+	const progress = groups(log);
 	work(progress);
 	progress.stage("measure", 0);
 	progress.stage("report", 0);
@@ -164,7 +165,7 @@ it("groupProgress folds each stage into a group and leaves its summary outside",
 
 it("groupProgress lets no name become a command of the runner", () => {
 	const log = stream();
-	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
+	const progress = groups(log);
 	const names = ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"];
 	for (const name of names) {
 		progress.stage(name, 1);

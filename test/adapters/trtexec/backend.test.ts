@@ -2,13 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
-import { bed, image, infer, measure } from "../../support/replay/bed.ts";
+import { bed, image, infer, measure, recorded } from "../../support/replay/bed.ts";
 
 it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
-	const recording = "10.6/build-classifier-int8-no-calibration";
-	const { backend, job } = bed({
-		replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] },
-	});
+	const faults = [recorded("build", "build-classifier-int8-no-calibration")];
+	const { backend, job } = bed({ comparison: "slower-head", faults });
 	const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
 	expect(record.state, JSON.stringify(record.failure)).toBe("built");
 	expect(record.recipe?.["typing"]).toBe("FP32+INT8");
@@ -16,13 +14,10 @@ it("build builds an engine whose INT8 was never calibrated, and reports it, beca
 });
 
 it("build runs a plan once if the log does not show that it was loaded", async () => {
-	const silent = bed({ replay: { faults: [{ step: "build", do: "unloaded" }] } });
+	const unloaded = { step: "build", do: "unloaded" } as const;
+	const silent = bed({ faults: [unloaded] });
 	expect((await silent.backend.build(await silent.job())).state).toBe("built");
-	const faults = [
-		{ step: "build", do: "unloaded" },
-		{ step: "golden", do: "recording", recording: "10.6/fail-engine-truncated" },
-	] as const;
-	const broken = bed({ replay: { faults } });
+	const broken = bed({ faults: [unloaded, recorded("golden", "fail-engine-truncated")] });
 	expect(await broken.backend.build(await broken.job())).toMatchObject({
 		state: "refused",
 		failure: { code: "plan-truncated" },
@@ -30,8 +25,8 @@ it("build runs a plan once if the log does not show that it was loaded", async (
 });
 
 it("build reports which layer it times kernels for, and keeps verbose lines out of its log", async () => {
-	const fault = { step: "build", do: "recording", recording: "10.6/build-classifier-verbose" } as const;
-	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [fault] } });
+	const faults = [recorded("build", "build-classifier-verbose")];
+	const { backend, job } = bed({ comparison: "slower-head", faults });
 	const told: string[] = [];
 	const asked = await job({});
 	await backend.build({ ...asked, onPhase: (phase) => told.push(phase) });
@@ -58,15 +53,13 @@ it("infer gives every output by its name, type and shape", async () => {
 	expect(readdirSync(join(here.folder, "scratch"))).toEqual([]);
 });
 
+const bytes = (count: number) => new Uint8Array(count);
+
 it.each([
-	[
-		"twice the bytes",
-		{ image: image({ data: new Uint8Array(2 * 49152) }) },
-		/98304 bytes, its shape .* needs 49152/,
-	],
+	["twice the bytes", { image: image({ data: bytes(98304) }) }, /98304 bytes, its shape .* needs 49152/],
 	[
 		"another type",
-		{ image: image({ dtype: "float16", data: new Uint8Array(24576) }) },
+		{ image: image({ dtype: "float16", data: bytes(24576) }) },
 		/float16, the model's is float32/,
 	],
 	["another shape", { image: image({ shape: [1, 3, 4096] }) }, /does not take/],
@@ -85,11 +78,7 @@ it("infer prefers the Python worker of the same TensorRT, and probes it once", a
 	let probes = 0;
 	const worker: GoldenWorker = {
 		probe: async () => ({ tensorrt: "10.6.0.26", n: probes++ }),
-		infer: async ({ cases }) => ({
-			state: "done",
-			cases: cases.map(({ id }) => ({ id, state: "done", outputs: {} })),
-			wallMs: 1,
-		}),
+		infer: async () => ({ state: "done", cases: [{ id: "a", state: "done", outputs: {} }], wallMs: 1 }),
 	};
 	const here = bed({ worker });
 	const engine = await here.engine();
@@ -151,11 +140,9 @@ it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memo
 	expect(result.samplesMs).toHaveLength(400);
 	expect(result.peakMemoryBytes).toBeGreaterThan(1e6);
 	expect(result.timedMs).toBeGreaterThan(10);
-	const [, reported] =
-		/Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
+	const log = readFileSync(join(here.folder, "measure.log"), "utf8");
+	const [, reported] = /Throughput: ([\d.]+) qps/.exec(log) ?? [];
 	expect(result.reportedThroughputPerSecond).toBe(Number(reported));
 	expect(result.enqueueShare).toBeLessThan(0.8);
-	expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain(
-		"Using values loaded from in0.bin for input image",
-	);
+	expect(log).toContain("Using values loaded from in0.bin for input image");
 });

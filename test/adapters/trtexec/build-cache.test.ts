@@ -14,19 +14,16 @@ const facts = {
 
 function setUp() {
 	const folder = temporaryFolder();
-	mkdirSync(join(folder, "engine"));
+	const engineFolder = join(folder, "engine");
+	mkdirSync(engineFolder);
 	const places = {
-		engine: join(folder, "engine/engine.plan"),
-		layers: join(folder, "engine/layers.json"),
+		engine: join(engineFolder, "engine.plan"),
+		layers: join(engineFolder, "layers.json"),
 		cache: join(folder, "net.timing"),
 	};
 	const model = { path: join(folder, "model.onnx"), sha256: "m" };
-	const job = {
-		engineFolder: join(folder, "engine"),
-		model,
-		logPath: join(folder, "log"),
-		spec: { id: "net", engine: { precision: "fp16" } },
-	};
+	const spec = { id: "net", engine: { precision: "fp16" } };
+	const job = { engineFolder, model, logPath: join(folder, "log"), spec };
 	const engines = entryStore({ folder: join(folder, "cache"), maxBytes: 1e6 });
 	const notes: string[] = [];
 	const context = {
@@ -41,13 +38,15 @@ function setUp() {
 	};
 	const ask = (...flags: string[]) =>
 		buildRequest(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
-	return { folder, places, context, write, ask, notes };
+	const save = async (flags: readonly string[] = [], changes: object = {}, known = facts) =>
+		saveBuild(await ask(...flags), known, { before: null, context: { ...context, ...changes } });
+	return { folder, places, context, write, ask, save, notes };
 }
 
 it("the engine cache restores an engine with the timings that it was built on, and the facts about it", async () => {
-	const { places, context, write, ask } = setUp();
+	const { places, context, write, ask, save } = setUp();
 	write("plan", "timings");
-	await saveBuild(await ask("--fp16"), facts, { before: null, context });
+	await save(["--fp16"]);
 	write("other", null);
 	rmSync(places.cache);
 	const recalled = await restoreEngine(await ask("--fp16"), context);
@@ -57,32 +56,28 @@ it("the engine cache restores an engine with the timings that it was built on, a
 });
 
 it("the engine cache does not give the second side an engine that was built on other timings", async () => {
-	const { context, write, ask } = setUp();
+	const { context, write, ask, save } = setUp();
 	write("plan", "timings");
-	await saveBuild(await ask(), facts, { before: null, context });
+	await save();
 	expect(await restoreEngine(await ask(), context)).toBeNull();
 });
 
 it("the engine cache distinguishes flags, and the content of the files that they name", async () => {
-	const { folder, context, write, ask } = setUp();
+	const { folder, write, save } = setUp();
 	const plugin = join(folder, "plugin.so");
 	for (const content of ["one", "two"]) {
 		writeFileSync(plugin, content);
 		write(content, "timings");
-		await saveBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: null, context });
+		await save([`--staticPlugins=${plugin}`]);
 	}
-	await saveBuild(await ask("--fp16"), facts, { before: null, context });
+	await save(["--fp16"]);
 	expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
 });
 
 it("the engine cache leaves no plan behind if the stored one is of another version", async () => {
-	const { folder, places, context, write, ask } = setUp();
+	const { folder, places, context, write, ask, save } = setUp();
 	write("plan", "timings");
-	await saveBuild(
-		await ask(),
-		{ ...facts, durationMs: undefined as unknown as number },
-		{ before: null, context },
-	);
+	await save([], {}, { ...facts, durationMs: undefined as unknown as number });
 	for (const path of Object.values(places)) rmSync(path);
 	expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
 	expect(await restoreEngine(await ask(), context)).toBeNull();
@@ -90,11 +85,11 @@ it("the engine cache leaves no plan behind if the stored one is of another versi
 });
 
 it("the engine cache keeps nothing if the GPU is unknown, and reports once what could not be kept", async () => {
-	const { context, write, ask, notes, folder } = setUp();
+	const { write, save, notes, folder } = setUp();
 	write("plan", "timings");
-	await saveBuild(await ask(), facts, { before: null, context: { ...context, machine: null } });
+	await save([], { machine: null });
 	expect(() => readdirSync(join(folder, "cache"))).toThrow();
 	writeFileSync(join(folder, "cache"), "");
-	await saveBuild(await ask(), facts, { before: null, context });
+	await save();
 	expect(notes[0]).toMatch(/^The build could not be cached for later runs: /);
 });

@@ -1,16 +1,19 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { bed } from "../../support/replay/bed.ts";
+import { bed, recorded } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
 type Fault = Omit<ReplayFault, "step">;
-const recorded = (name: string): Fault => ({ do: "recording", recording: `10.6/${name}` });
-
 const builds: [what: string, fault: Fault, code: string, kind: string, state?: string][] = [
-	["is refused", recorded("fail-shape-wrong-channels"), "profile-axis-mismatch", "refusal"],
-	["finds no GPU memory", recorded("fail-gpu-memory-build"), "gpu-memory-build", "runner"],
-	["says PASSED of an assumed shape", recorded("build-classifier-no-shapes"), "shape-assumed", "refusal"],
+	["is refused", recorded("build", "fail-shape-wrong-channels"), "profile-axis-mismatch", "refusal"],
+	["finds no GPU memory", recorded("build", "fail-gpu-memory-build"), "gpu-memory-build", "runner"],
+	[
+		"says PASSED of an assumed shape",
+		recorded("build", "build-classifier-no-shapes"),
+		"shape-assumed",
+		"refusal",
+	],
 	["leaves a plan of 0 bytes and says PASSED", { do: "zero-plan" }, "plan-missing", "runner"],
 	["leaves no plan and says PASSED", { do: "no-plan" }, "plan-missing", "runner"],
 	["hangs in silence", { do: "hang" }, "timed-out", "runner", "timed-out"],
@@ -26,9 +29,8 @@ const builds: [what: string, fault: Fault, code: string, kind: string, state?: s
 it.each(builds)(
 	"a build that %s does not count as an engine",
 	async (_what, fault, code, kind, state = "refused") => {
-		const { backend, job, folder } = bed({
-			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
-		});
+		const faults = [{ step: "build", ...fault } as const];
+		const { backend, job, folder } = bed({ comparison: "slower-head", faults });
 		const asked = await job();
 		const timeoutMs = state === "timed-out" ? 1000 : asked.timeoutMs;
 		const record = await backend.build({ ...asked, timeoutMs });

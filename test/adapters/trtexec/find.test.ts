@@ -1,26 +1,22 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { type FindOptions, findTrtexec } from "../../../src/adapters/trtexec/find.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
 
-function program(folder: string, text: string): string {
-	mkdirSync(folder, { recursive: true });
-	const path = join(folder, "trtexec");
-	writeFileSync(path, `#!/bin/sh\n${text}\n`);
-	chmodSync(path, 0o755);
-	return path;
-}
-
-function banner(digits: string): string {
-	return `echo '&&&& RUNNING TensorRT.trtexec [TensorRT v${digits}] [b26] # trtexec --help'`;
-}
+const program = (folder: string, script: string) => writeScript(join(folder, "trtexec"), script);
+const banner = (digits: string) =>
+	`echo '&&&& RUNNING TensorRT.trtexec [TensorRT v${digits}] [b26] # trtexec --help'`;
 
 function find(options: Partial<FindOptions>, path = "/usr/bin:/bin") {
 	const processes = createProcesses({ env: { PATH: path } });
 	onTestFinished(() => processes.killAll());
-	return findTrtexec({ cwd: "/", installFolders: [], processes, ...options });
+	return findTrtexec({
+		cwd: "/",
+		...(options.home === undefined && { installFolders: [] }),
+		processes,
+		...options,
+	});
 }
 
 it("findTrtexec takes the path that the user names, relative to the folder that he is in, and looks nowhere else", async () => {
@@ -49,10 +45,7 @@ it("findTrtexec finds the newest unpacked archive in the user's home", async () 
 	const home = temporaryFolder();
 	program(join(home, "TensorRT-9.3.0.1/bin"), banner("9300"));
 	program(join(home, "TensorRT-10.6.0.26/bin"), banner("100600"));
-	const processes = createProcesses({ env: { PATH: "/usr/bin:/bin" } });
-	expect(await findTrtexec({ cwd: "/", home, processes })).toMatchObject({
-		trtexec: { version: { text: "10.6.0" } },
-	});
+	expect(await find({ home })).toMatchObject({ trtexec: { version: { text: "10.6.0" } } });
 });
 
 it("findTrtexec explains why a program that exists cannot be used", async () => {
@@ -65,8 +58,7 @@ it("findTrtexec explains why a program that exists cannot be used", async () => 
 it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder that is named, before those of the environment", async () => {
 	const home = temporaryFolder();
 	const path = program(join(home, "TensorRT-10.6/bin"), `${banner("100600")}\necho "$LD_LIBRARY_PATH"`);
-	mkdirSync(join(home, "TensorRT-10.6/lib"));
-	writeFileSync(join(home, "TensorRT-10.6/lib/libnvinfer.so.10"), "");
+	writeProject(home, { "TensorRT-10.6/lib/libnvinfer.so.10": "" });
 	const libraryPathOf = async (options: Partial<FindOptions>) => {
 		const { processes } = await find({ wanted: path, libraryPath: "/usr/lib/cuda", ...options });
 		return (await processes.run({ argv: [path], timeoutMs: 60_000 })).tail.at(-1);

@@ -1,12 +1,9 @@
 import { expect, it } from "vitest";
-import { bed, infer, measure } from "../../support/replay/bed.ts";
+import { bed, infer, measure, recorded } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
 const perf = (fault: ReplayFault["do"]): ReplayFault => ({ step: "perf", do: fault });
 const killed = (step: ReplayFault["step"], signal: string): ReplayFault => ({ step, do: "kill", signal });
-const recorded = (step: ReplayFault["step"], name: string): ReplayFault => ({
-	...{ step, do: "recording", recording: `10.6/${name}` },
-});
 
 const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	["dies of SIGSEGV while it is timed", killed("perf", "SIGSEGV"), "tool-crashed", /SIGSEGV/],
@@ -25,7 +22,7 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 ];
 
 it.each(runs)("a trtexec that %s gives no result", async (_what, fault, code, says) => {
-	const here = bed({ replay: { faults: [fault] } });
+	const here = bed({ faults: [fault] });
 	const engine = await here.engine();
 	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
 	// The next run meets the leftovers of these.
@@ -43,7 +40,7 @@ it.each<[string, ReplayFault, RegExp]>([
 	["leaves an output of too few bytes", { step: "golden", do: "short-output" }, /logits_out.*bytes/],
 	["leaves an output out", { step: "golden", do: "no-output" }, /logits_out.*is not there/],
 ])("a trtexec that %s for a golden case fails that case, and names it", async (_what, fault, says) => {
-	const here = bed({ replay: { faults: [fault] } });
+	const here = bed({ faults: [fault] });
 	const result = await infer(here, await here.engine());
 	expect(result).not.toMatchObject({ cases: [{ state: "done" }] });
 	expect(JSON.stringify(result)).toMatch(says);
@@ -53,7 +50,7 @@ it.each([
 	["prints bytes that are no text", { do: "invalid-utf8-then-work" }],
 	["floods its log with 100 MB of errors", { do: "flood-of-errors-then-work", bytes: 100e6 }],
 ])("a trtexec that %s is measured all the same", async (_what, fault) => {
-	const here = bed({ replay: { faults: [{ step: "perf", ...fault }] } });
+	const here = bed({ faults: [{ step: "perf", ...fault }] });
 	const result = await measure(here, await here.engine());
 	expect(result.state === "ok" && result.samplesMs.length).toBe(400);
 });

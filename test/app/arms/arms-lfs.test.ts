@@ -1,21 +1,26 @@
-// The files of Git LFS that both sides need: fetched, or said why not.
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
-import { push, repository } from "../../support/event-payloads.ts";
-import { checkOut, git } from "../../support/git-history.ts";
+import { push, stranger } from "../../support/event-payloads.ts";
+import { checkOut, commitAll, git } from "../../support/git-history.ts";
 import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
 import { configOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
-import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
-import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
+import {
+	fixtures,
+	lfsPointer,
+	type ProjectFiles,
+	sha256,
+	temporaryFolder,
+	writeProject,
+	writeScript,
+} from "../../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const attributes = ["onnx", "bin", "npy", "pt"].map((kind) => `*.${kind} filter=lfs -text\n`).join("");
 const weights = "sixteen bytes...";
-/** A model of which only the weights lie in Git LFS. */
 const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
 
 const changing = (unwritten: ProjectFiles) => {
@@ -23,29 +28,19 @@ const changing = (unwritten: ProjectFiles) => {
 	return { base: files, head: { ...files, ...texts.head } };
 };
 
-interface LfsWorld {
-	store: string;
-	env: Readonly<Record<string, string>>;
-	pointer(content: string | Uint8Array, stored?: boolean): string;
-	pulls(): { args: string[]; filter?: boolean }[];
-}
-
-function installLfs(folder: string): LfsWorld {
+function installLfs(folder = temporaryFolder()) {
 	const [store, bin] = [join(folder, "lfs-store"), join(folder, "lfs-bin")];
-	for (const made of [store, bin]) mkdirSync(made, { recursive: true });
-	const program = join(bin, "git-lfs");
+	mkdirSync(store);
 	const run = `exec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}"`;
-	writeFileSync(program, `#!/bin/sh\n${run} "${store}" "$@"\n`, { mode: 0o755 });
+	writeScript(join(bin, "git-lfs"), `${run} "${store}" "$@"`);
 	const log = join(store, "log");
 	return {
-		store,
 		env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` },
-		pointer(content, stored = true) {
-			const oid = createHash("sha256").update(content).digest("hex");
-			if (stored) writeFileSync(join(store, oid), content);
-			return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+		pointer(content: string | Uint8Array, stored = true) {
+			if (stored) writeFileSync(join(store, sha256(content)), content);
+			return lfsPointer(content);
 		},
-		pulls() {
+		pulls(): { args: string[]; filter?: boolean }[] {
 			const lines = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
 			return lines.map((text) => JSON.parse(text));
 		},
@@ -53,7 +48,7 @@ function installLfs(folder: string): LfsWorld {
 }
 
 it("files of Git LFS are fetched if the base needs them, and no others", async () => {
-	const world = installLfs(temporaryFolder());
+	const world = installLfs();
 	const files = { "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
@@ -63,7 +58,7 @@ it("files of Git LFS are fetched if the base needs them, and no others", async (
 });
 
 it("files of Git LFS include external data that the model names", async () => {
-	const world = installLfs(temporaryFolder());
+	const world = installLfs();
 	const files = { "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
@@ -74,17 +69,15 @@ it("files of Git LFS include external data that the model names", async () => {
 });
 
 it("files of Git LFS include a head's golden tensors, and everything if a command prepares the model", async () => {
-	const world = installLfs(temporaryFolder());
-	const golden = Object.fromEntries(
-		["x0.npy", "y0.npy"].map((name) => [
-			`golden/${name}`,
-			world.pointer(readFileSync(join(fixtures, "golden", name))),
-		]),
-	);
+	const world = installLfs();
+	const golden = ["golden/x0.npy", "golden/y0.npy"].map((name) => [
+		name,
+		world.pointer(readFileSync(join(fixtures, name))),
+	]);
 	const files = {
 		"golden/golden.json": "fixture:golden/golden.json",
 		"weights.pt": world.pointer("weights"),
-		...golden,
+		...Object.fromEntries(golden),
 	};
 	const repo = makeRepository(changing(files));
 	const workspace = workspaceOf(repo);
@@ -113,14 +106,14 @@ it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", as
 });
 
 it("files of Git LFS that the server lacks are named in a note", async () => {
-	const world = installLfs(temporaryFolder());
+	const world = installLfs();
 	const files = { "model.onnx": world.pointer("model", false) };
 	const { opened } = await openPull(changing(files), world.env);
 	expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
 });
 
 it("files of Git LFS are not fetched if the head of a fork names the server", async () => {
-	const world = installLfs(temporaryFolder());
+	const world = installLfs();
 	const files = {
 		".gitattributes": attributes,
 		".lfsconfig": "[lfs]\n\turl = https://collector.invalid\n",
@@ -128,8 +121,7 @@ it("files of Git LFS are not fetched if the head of a fork names the server", as
 	};
 	const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
 	const workspace = workspaceOf(repo);
-	const headRepository = repository("stranger/engines", 80_002);
-	const fork = { head: repo.head, event: pullEvent(repo, { headRepository }) };
+	const fork = { head: repo.head, event: pullEvent(repo, { headRepository: stranger }) };
 	const opened = await open(workspace, fork, world.env);
 	expect(opened.notes).toEqual([
 		expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/),
@@ -140,7 +132,7 @@ it("files of Git LFS are not fetched if the head of a fork names the server", as
 });
 
 it("files of Git LFS cost nothing in a repository without them", async () => {
-	const world = installLfs(temporaryFolder());
+	const world = installLfs();
 	await openPull({ base: { "model.onnx": world.pointer("model") }, head: texts.head }, world.env);
 	expect(world.pulls()).toEqual([]);
 });
@@ -159,13 +151,11 @@ it.skipIf(!hasLfs)(
 	async () => {
 		const root = temporaryFolder();
 		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
-		const evil = join(root, "evil.sh");
-		writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+		const evil = writeScript(join(root, "evil.sh"), `touch ${mark}`);
 		const hostile = `[lfs]\n\tstandalonetransferagent = evil\n\tfetchexclude = *\n[lfs "customtransfer.evil"]\n\tpath = ${evil}\n[filter "lfs"]\n\tsmudge = ${evil}\n`;
-		mkdirSync(join(work, "d [x]"), { recursive: true });
 		git(root, "init", "-q", "--bare", origin);
 		git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
-		git(work, "init", "-q");
+		git(root, "init", "-q", work);
 		git(work, "lfs", "install", "--local");
 		writeProject(work, {
 			".gitattributes": attributes,
@@ -174,15 +164,11 @@ it.skipIf(!hasLfs)(
 			"d [x]/w,1 [a].bin": weights,
 			"other.onnx": "other",
 		});
-		git(work, "add", "-A");
-		git(work, "commit", "-q", "-m", "base");
+		const base = commitAll(work);
 		git(work, "remote", "add", "origin", `file://${origin}`);
 		git(work, "push", "-q", "origin", "HEAD:main");
-		const base = git(work, "rev-parse", "HEAD");
-		writeProject(work, { "other.onnx": "changed" });
-		git(work, "commit", "-q", "-a", "-m", "head");
+		const head = commitAll(writeProject(work, { "other.onnx": "changed" }));
 		git(work, "push", "-q", "origin", "HEAD:main");
-		const head = git(work, "rev-parse", "HEAD");
 		const [folder, ref] = [join(root, "workspace"), "refs/heads/main"];
 		const workspace = checkOut({ origin, folder, ref, commit: head, depth: 1 });
 		const event = parseRunEvent("push", push(ref, base, head), { sha: head, ref });

@@ -1,34 +1,28 @@
-// Both sides as folders: checked out beside the workspace, and gone afterwards.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
-import { git, gitProcesses } from "../../support/git-history.ts";
+import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
-import { temporaryFolder, writeProject } from "../../support/project.ts";
-import {
-	makeRepository,
-	type PullRepository,
-	pullEvent,
-	workspaceOf,
-} from "../../support/pull-repository.ts";
+import { expectFault, folderWith, writeProject, writeScript } from "../../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
-/** One pull request for all tests that add nothing to its repository. */
-let repo: PullRepository;
+let repo: ReturnType<typeof makeRepository>;
 beforeAll(() => {
 	repo = makeRepository(texts, afterAll);
 });
 
-const openPull = (of = repo) => open(workspaceOf(of), { event: pullEvent(of) });
-const worktrees = (workspace: string) => git(workspace, "worktree", "list").split("\n").length;
+async function openPull(of = repo, request: Parameters<typeof open>[1] = {}) {
+	const workspace = workspaceOf(of);
+	return { workspace, ...(await open(workspace, { event: pullEvent(of), ...request })) };
+}
 const eventOn = (name: string, payload: unknown, sha: string) =>
 	parseRunEvent(name, payload, { sha, ref: "refs/heads/main" });
 
 it("both sides of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
-	const workspace = workspaceOf(repo);
-	const opened = await open(workspace, { event: pullEvent(repo) });
+	const { workspace, ...opened } = await openPull();
 	expect(opened.folders.map(({ source }) => source)).toEqual([
 		{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 		{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
@@ -36,7 +30,7 @@ it("both sides of a pull request are the workspace and a worktree of the merge b
 	expect(modelsOf(opened)).toEqual(["base model", "head model"]);
 	expect(opened.folders[1]?.path).toBe(workspace);
 	await opened.close();
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 	expect(existsSync(join(workspace, "out", "worktrees", "base"))).toBe(false);
 	expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
 });
@@ -63,12 +57,11 @@ it("both sides name no commit for a workspace that a step has changed", async ()
 });
 
 it("both sides are those that the user names, whatever the event says", async () => {
-	const workspace = workspaceOf(repo);
-	const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
+	const { workspace, ...opened } = await openPull(repo, { base: repo.head, head: repo.base });
 	expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
 	expect(modelsOf(opened)).toEqual(["head model", "base model"]);
 	await opened.close();
-	expect(worktrees(workspace)).toBe(1);
+	expect(worktrees(workspace)).toHaveLength(1);
 });
 
 it("both sides are the head's own files if two TensorRTs are compared, and no change is under review", async () => {
@@ -92,27 +85,17 @@ it("both sides are found for a head that the user names", async () => {
 });
 
 it("both sides are fetched by the name that the user gives, in a workflow", async () => {
-	const workspace = workspaceOf(repo);
-	const opened = await open(workspace, { base: "main", event: pullEvent(repo) });
+	const { workspace, ...opened } = await openPull(repo, { base: "main" });
 	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
 	await opened.close();
-	await expect(open(workspace, { base: "main" })).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("shallow"),
-	});
+	await expectFault(open(workspace, { base: "main" }), "git-ref", "shallow");
 });
 
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
-	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
+	const folder = folderWith({ "model.onnx": "x" });
 	const event = eventOn("workflow_dispatch", workflowDispatch("refs/heads/main"), "a".repeat(40));
-	await expect(open(folder, { event })).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("not a git repository"),
-	});
-	await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
-		code: "tool-missing",
-		fix: expect.stringContaining("Install git"),
-	});
+	await expectFault(open(folder, { event }), "git-ref", "not a git repository");
+	await expectFault(open(folder, { event }, { PATH: folder }), "tool-missing", "", "Install git");
 	git(folder, "init", "--quiet");
 	expect(await open(folder, { event })).toMatchObject({
 		folders: [{ arm: "head" }],
@@ -131,59 +114,43 @@ it("there is only a head, with the reason, on the command line and before the fi
 });
 
 it("both sides are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
-	const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
+	const folder = folderWith({ "model.onnx": "released" });
 	git(folder, "init", "--quiet");
-	const commit = (): string => {
-		git(folder, "add", "--all");
-		git(folder, "commit", "--quiet", "--message", "State");
-		return git(folder, "rev-parse", "HEAD");
-	};
-	const released = commit();
+	const released = commitAll(folder);
 	git(folder, "tag", "v1.0.0");
-	writeProject(folder, { "model.onnx": "merged" });
-	const merged = commit();
+	const merged = commitAll(writeProject(folder, { "model.onnx": "merged" }));
 	writeProject(folder, { "model.onnx": "not committed" });
 	const pinned = await open(folder, { config: configOf("baseline: { from: pinned, ref: HEAD }\n") });
-	expect(pinned.folders[0]?.source).toMatchObject({
-		label: "HEAD",
-		commit: merged,
-		found: expect.stringContaining("baseline.ref"),
-	});
-	expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual([
-		"merged",
-		"not committed",
-	]);
+	const found = (words: string) => expect.stringContaining(words);
+	const head = { label: "HEAD", commit: merged, found: found("baseline.ref") };
+	expect(pinned.folders[0]?.source).toMatchObject(head);
+	expect(modelsOf(pinned)).toEqual(["merged", "not committed"]);
 	const tag = await open(folder, { config: configOf("baseline: { from: tag }\n") });
-	expect(tag.folders[0]?.source).toMatchObject({
-		label: "v1.0.0",
-		commit: released,
-		found: expect.stringContaining("last release"),
-	});
+	const tagged = { label: "v1.0.0", commit: released, found: found("last release") };
+	expect(tag.folders[0]?.source).toMatchObject(tagged);
 	const nowhere = open(folder, { config: configOf("baseline: { from: pinned, ref: v9 }\n") });
-	await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
+	await expectFault(nowhere, "git-ref", '"v9"');
 });
 
 it("both sides leave nothing behind if the second cannot be opened", async () => {
 	const workspace = workspaceOf(repo);
-	await expect(
+	await expectFault(
 		open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) }),
-	).rejects.toMatchObject({ code: "git-ref" });
-	expect(worktrees(workspace)).toBe(1);
+		"git-ref",
+	);
+	expect(worktrees(workspace)).toHaveLength(1);
 });
 
 it("both sides that a killed run left are removed by the post step, from the repository too", async () => {
-	const workspace = workspaceOf(repo);
-	await open(workspace, { head: repo.merge, event: pullEvent(repo) });
-	git(workspace, "worktree", "lock", join(workspace, "out", "worktrees", "base"));
-	expect(worktrees(workspace)).toBe(3);
-	writeProject(join(workspace, "out", "worktrees"), {
-		"odd/.git": "gitdir: /nowhere/worktrees/odd\n",
-		unused: "file",
-	});
-	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
-	expect(worktrees(workspace)).toBe(1);
-	expect(existsSync(join(workspace, "out", "worktrees"))).toBe(false);
-	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
+	const { workspace } = await openPull(repo, { head: repo.merge });
+	const left = join(workspace, "out/worktrees");
+	git(workspace, "worktree", "lock", join(left, "base"));
+	expect(worktrees(workspace)).toHaveLength(3);
+	writeProject(left, { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", unused: "file" });
+	await removeLeftWorktrees(left, gitProcesses());
+	expect(worktrees(workspace)).toHaveLength(1);
+	expect(existsSync(left)).toBe(false);
+	await removeLeftWorktrees(left, gitProcesses());
 });
 
 it("both sides run no hook, no filter and no submodule of the repository", async () => {
@@ -191,13 +158,12 @@ it("both sides run no hook, no filter and no submodule of the repository", async
 	const of = makeRepository({ base: { ...texts.base, ...evil }, head: texts.head });
 	const workspace = workspaceOf(of);
 	const mark = join(of.root, "ran");
-	writeFileSync(join(workspace, ".git/hooks/post-checkout"), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+	writeScript(join(workspace, ".git/hooks/post-checkout"), `touch ${mark}`);
 	await open(workspace, { event: pullEvent(of) });
 	expect(existsSync(mark)).toBe(false);
 });
 
-const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
-/** A pull request whose base and head have these configs. */
+const configText = (rest = "") => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
 const withConfig = (base: string, head = configText()) =>
 	makeRepository({
 		base: { ...texts.base, "trtgate.yml": base },
@@ -213,8 +179,8 @@ it("both sides have their own configs, and the target branch's is the one whose 
 });
 
 it("both sides are opened if the base has no config, or one that cannot be read", async () => {
-	const opened = await openPull();
-	expect([opened.baseConfig, opened.rules]).toEqual([{ state: "absent" }, { state: "absent" }]);
+	const absent = { state: "absent" };
+	expect(await openPull()).toMatchObject({ baseConfig: absent, rules: absent });
 	const { baseConfig, rules } = await openPull(withConfig("version: 1\nmodels: none\n"));
 	for (const side of [baseConfig, rules])
 		expect(side).toMatchObject({ state: "broken", why: expect.stringContaining("models") });
@@ -222,11 +188,9 @@ it("both sides are opened if the base has no config, or one that cannot be read"
 
 it("the base of a pull request is chosen by the target branch's config, never by the head's", async () => {
 	const of = withConfig(configText());
-	const workspace = workspaceOf(of);
 	for (const ref of [of.head, "refs/heads/nowhere"]) {
-		const opened = await open(workspace, { config: configOf(pinning(ref)), event: pullEvent(of) });
-		expect(opened.folders[0]?.source.commit).toBe(of.base);
-		await opened.close();
+		const { folders } = await openPull(of, { config: configOf(pinning(ref)) });
+		expect(folders[0]?.source.commit).toBe(of.base);
 	}
 });
 
@@ -238,10 +202,8 @@ it("the base of a pull request is what the target branch pins, if that is part o
 	expect(opened.folders[0]?.source).toMatchObject({ label: "old", commit: first });
 	expect(opened.rules).toMatchObject({ state: "read", config: { baseline: { from: "pinned" } } });
 	expect(opened.baseConfig).toEqual({ state: "absent" });
-	await expect(openPull(withConfig(configText(pinning("feature"))))).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringMatching(/is not part of main, the branch that this change goes to/),
-	});
+	const words = "is not part of main, the branch that this change goes to";
+	await expectFault(openPull(withConfig(configText(pinning("feature")))), "git-ref", words);
 });
 
 it("the base of a pull request falls back to the target branch, with a note, if no release is there yet", async () => {

@@ -1,12 +1,10 @@
-// Every event in real repositories: which commit is the base, how the report explains it, and how little is fetched.
-import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
+import { findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
@@ -15,8 +13,8 @@ import {
 	pullRequest,
 	push,
 	release,
-	repository,
 	schedule,
+	stranger,
 	workflowDispatch,
 } from "../../support/event-payloads.ts";
 import {
@@ -29,16 +27,16 @@ import {
 	gitProcesses,
 	line,
 } from "../../support/git-history.ts";
+import { expectFault, temporaryFolder, writeScript } from "../../support/project.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-base-")));
+const root = temporaryFolder(afterAll);
 const origin = join(root, "origin.git");
 const processes = gitProcesses();
 let commits = new Map<string, string>();
-const at = (name: string): string => commits.get(name) ?? `no ${name}`;
+const at = (name: string) => commits.get(name) ?? `no ${name}`;
 const zeros = "0".repeat(40);
 const missing = "e".repeat(40);
 
-/** Three hundred commits, with branches that left early and late, that took main in, that were rewritten. */
 const drawing: Drawing = {
 	commits: [
 		...line("main", 300),
@@ -81,31 +79,27 @@ beforeAll(() => {
 	forgetDrawing(origin);
 	git(origin, "symbolic-ref", "HEAD", "refs/heads/main");
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 interface Place {
 	event: string;
-	/** Full name of the ref that the run is for, and the commit. */
 	ref: string;
 	commit: string;
 }
 
-interface Situation extends Place {
-	what: string;
-	/** Unless it follows from the place. */
+interface Run extends Place {
 	payload?: () => unknown;
-	/** The commit before a push; none if the branch is new. */
+	/** None if the branch is new. */
 	before?: string;
 	isForced?: true;
-	/** The commit in the workspace, where it is not the run's. */
 	checkedOut?: string;
 	baseline?: Config["baseline"];
+	depth?: number;
+}
+
+interface More extends Omit<Partial<Run>, keyof Place> {
 	/** Once more in a clone with all history. */
 	isWholeToo?: true;
-	depth?: number;
-	base: string | null;
-	says: RegExp;
-	/** Most commits that the clone may hold afterwards. */
+	/** Commits in the clone afterwards. */
 	most?: number | undefined;
 }
 
@@ -117,7 +111,7 @@ const onTopic = pushOf("heads/topic", "topic-1");
 const onTag = (tag: string, commit: string): Place => pushOf(`tags/${tag}`, commit);
 const nightly: Place = { event: "schedule", ref: "refs/heads/main", commit: "main-299" };
 
-function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }: Situation): unknown {
+function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }: Run) {
 	const heads: Record<string, string> = { merge: "feature-2", "old-merge": "old-1" };
 	switch (payload === undefined ? event : "") {
 		case "pull_request": {
@@ -139,15 +133,7 @@ function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }
 	}
 }
 
-type More = Omit<Partial<Situation>, keyof Place>;
-const situation = (
-	what: string,
-	place: Place,
-	base: string | null,
-	says: RegExp,
-	more: More = {},
-): Situation => ({ what, ...place, base, says, ...more });
-const ofFork = { headRef: "main", headRepository: repository("stranger/engines", 80_002) };
+const ofFork = { headRef: "main", headRepository: stranger };
 const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
 type Row = [what: string, Place, base: string | null, says: RegExp, more?: More];
@@ -308,13 +294,13 @@ const rows: Row[] = [
 		{ baseline: { from: "tag" } },
 	],
 ];
-const situations = rows.map((row) => situation(...row));
+const situations = rows.map(([what, place, base, says, more]) => ({ what, base, says, ...place, ...more }));
 
-function pinned(ref: string): More {
-	return { baseline: { from: "pinned", ref } };
+function pinned(ref: string) {
+	return { baseline: { from: "pinned", ref } } as const;
 }
 
-function cloned(ref: string, commit: string, depth: number): string {
+function cloned(ref: string, commit: string, depth: number) {
 	const folder = mkdtempSync(join(root, "clone-"));
 	const key = join(root, `made-${ref}-${commit}-${depth}`.replaceAll("/", "-"));
 	if (!existsSync(key)) checkOut({ origin, folder: key, ref, commit: at(commit), depth });
@@ -324,7 +310,7 @@ function cloned(ref: string, commit: string, depth: number): string {
 
 const historyOf = (folder: string) => openHistory(gitIn(folder, processes));
 
-async function find(of: Situation, folder?: string): Promise<{ base: FoundBase; folder: string }> {
+async function find(of: Run, folder?: string) {
 	const { event: name, ref, commit, checkedOut: head = commit, baseline = { from: "base-ref" } } = of;
 	const clone = folder ?? cloned(ref, head, of.depth ?? 1);
 	const event = parseRunEvent(name, payloadOf(of), { sha: at(commit), ref });
@@ -352,9 +338,8 @@ it.each([
 		"neither this clone nor its remote has it",
 	],
 	["pins a ref that does not exist", { ...nightly, ...pinned("v9") }, "git-ref", '"v9"'],
-])("findBase refuses an event that %s", async (what, of, code, words) => {
-	const run = find({ what, base: null, says: / /, ...of });
-	await expect(run).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+])("findBase refuses an event that %s", async (_, of, code, words) => {
+	await expectFault(find(of), code, words);
 });
 
 const inWholeClones = situations
@@ -375,28 +360,24 @@ it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async 
 
 const clonedMain = () => cloned("refs/heads/main", "main-299", 1);
 
-async function expectNoBase(folder: string, error: object): Promise<void> {
-	const history = await historyOf(folder);
-	await expect(history.bring(at("main-298"))).rejects.toMatchObject(error);
+async function bringBase(folder: string): Promise<unknown> {
+	return (await historyOf(folder)).bring(at("main-298"));
 }
 
-it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
+it("findBase without a required base reports that the remote cannot be reached, and what helps", async () => {
 	const folder = clonedMain();
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	await expectNoBase(folder, { code: "tool-crashed", fix: expect.stringContaining("fetch-depth: 0") });
+	await expectFault(bringBase(folder), "tool-crashed", "", "fetch-depth: 0");
 });
 
-it("findBase, if a required base is missing, names the permission that a refused fetch lacks", async () => {
+it("findBase without a required base names the permission that a refused fetch lacks", async () => {
 	const folder = clonedMain();
-	const helper = join(root, "refuse.sh");
-	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n";
-	writeFileSync(helper, `#!/bin/sh\n${refuse}`, { mode: 0o755 });
-	git(folder, "config", "remote.origin.uploadpack", helper);
-	const fix = expect.stringMatching(/contents: read.*`token`.*fetch-depth/);
-	await expectNoBase(folder, { code: "git-ref", fix });
+	const refuse = "echo 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128";
+	git(folder, "config", "remote.origin.uploadpack", writeScript(join(root, "refuse.sh"), refuse));
+	await expectFault(bringBase(folder), "git-ref", "", /contents: read.*`token`.*fetch-depth/);
 });
 
-it("findBase, if a required base is missing, uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
+it("findBase without a required base uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
 	const folder = clonedMain();
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
@@ -407,7 +388,7 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 	const { port } = server.address() as AddressInfo;
 	git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
 	git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
-	await expectNoBase(folder, { code: "git-ref", message: expect.stringContaining("denied the fetch") });
+	await expectFault(bringBase(folder), "git-ref", "denied the fetch");
 	expect(seen[0]).toBe("basic eDp0b2tlbg==");
 	server.close();
 });
@@ -415,16 +396,15 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 it("a clone without a remote uses its own commits", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
-	const { base } = await find(situation("", onMain, null, / /, { before: "main-297" }), folder);
+	const { base } = await find({ ...onMain, before: "main-297" }, folder);
 	expect(base).toMatchObject({ commit: at("main-297") });
 });
 
 it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
 	const folder = cloned("refs/heads/feature", "feature-2", 0);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	const found = async (place: Place, more: More = {}) =>
-		(await find(situation("", place, null, / /, more), folder)).base;
-	expect(await found(onMerge, { checkedOut: "feature-2" })).toMatchObject({ commit: at("main-290") });
+	const found = async (of: Run) => (await find(of, folder)).base;
+	expect(await found({ ...onMerge, checkedOut: "feature-2" })).toMatchObject({ commit: at("main-290") });
 	expect(await found(nightly)).toMatchObject({ label: "v1.2.0" });
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
 	expect(await found(nightly)).toMatchObject({ state: "none" });

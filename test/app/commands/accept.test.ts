@@ -11,7 +11,7 @@ import {
 	buildResult,
 	buildWorkload,
 } from "../../support/build-result.ts";
-import { temporaryFolder, writeProject } from "../../support/project.ts";
+import { expectFault, folderWith } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
 const [old, slower] = ["0123456789abcdef", "fedcba9876543210"];
@@ -37,21 +37,17 @@ const failed = buildResult({
 		failedGate({ workload: "large" }),
 		failedGate({ gate: "engine-size" }),
 		failedGate({ gate: "golden", case: "case0" }),
-		buildGate({ gate: "memory", status: "pass", workload: "large" }),
+		buildGate({ gate: "memory", workload: "large" }),
 	],
 });
 
 async function run(result: Result, argv: readonly string[], text = config) {
-	const cwd = writeProject(temporaryFolder(), {
-		"trtgate.yml": text,
-		"out/result.json": JSON.stringify(result),
-	});
-	const said: string[] = [];
-	const code = await acceptChange(
-		["out", ...argv],
-		testTerminal(cwd, (line) => said.push(line)),
-	);
-	return { code, said: said.join(""), text: readFileSync(join(cwd, "trtgate.yml"), "utf8") };
+	const files = { "trtgate.yml": text, "out/result.json": JSON.stringify(result) };
+	const cwd = folderWith(files);
+	let said = "";
+	const terminal = testTerminal(cwd, (line) => (said += line));
+	const code = await acceptChange(["out", ...argv], terminal);
+	return { code, said, text: readFileSync(join(cwd, "trtgate.yml"), "utf8") };
 }
 
 const because = ["--reason", "twice the accuracy", "--by", "Ada"];
@@ -106,10 +102,7 @@ it.each<[string, Result, readonly string[], RegExp]>([
 		/has no failed figure/,
 	],
 ])("accept refuses %s", async (_, result, argv, says) => {
-	await expect(run(result, argv)).rejects.toMatchObject({
-		code: "usage",
-		message: expect.stringMatching(says),
-	});
+	await expectFault(run(result, argv), "usage", says);
 });
 
 it("accept does not change a config that it would make invalid", async () => {

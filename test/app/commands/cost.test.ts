@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { cost } from "../../../src/app/commands/cost.ts";
+import { expectSchema } from "../../support/expect-schema.ts";
+import { expectFault } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
-async function run(...argv: string[]): Promise<string> {
+async function run(...argv: string[]) {
 	let written = "";
 	const terminal = testTerminal(resolve("test/fixtures/models"), (text) => {
 		written += text;
@@ -41,23 +41,17 @@ it("JSON has the figures, the operators and every node that costs something", as
 });
 
 it("JSON of one and of two models matches its schema", async () => {
-	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
-		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
-	);
 	for (const models of [["segmenter.onnx"], two])
-		expect(validate(JSON.parse(await run(...models, "--json"))), JSON.stringify(validate.errors)).toBe(true);
+		expectSchema(JSON.parse(await run(...models, "--json")), "cost");
 });
 
 it("missing sizes are refused with the line that gives them", async () => {
-	await expect(run("classifier.onnx")).rejects.toMatchObject({
-		code: "config-dims",
-		fix: expect.stringContaining("--dims batch="),
-	});
+	await expectFault(run("classifier.onnx"), "config-dims", "", "--dims batch=");
 });
 
 it.each([[["a.onnx", "b.onnx", "c.onnx"]], [["segmenter.onnx", "--top", "many"]], [[]]])(
 	"%j is refused as usage",
 	async (argv) => {
-		await expect(run(...argv)).rejects.toMatchObject({ code: "usage" });
+		await expectFault(run(...argv), "usage");
 	},
 );

@@ -1,18 +1,13 @@
-// How builds of one model differ enters the interval: on recorded builds of an H200, and on the model that the formula assumes.
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
 import { buildError, type Pair, undisturbed } from "../../../src/core/compare/pairs.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
+import recorded from "../../fixtures/rebuilds/medians.json" with { type: "json" };
 
-/** Medians of runs in ms, by how they were built, net, build and run; see shared recordings of TensorRT 10.6 on an H200. */
-const recorded: Record<"own" | "shared", Record<string, number[][]>> = JSON.parse(
-	readFileSync("test/fixtures/rebuilds/medians.json", "utf8"),
-);
-const encoder = recorded.own["encoder-fp16"] ?? [];
+/** Milliseconds by net, build and run: TensorRT 10.6 on an H200. */
+const { "encoder-fp16": encoder, "resnet50-fp16": resnet } = recorded.own;
 
-/** Pairs of recorded runs: the base takes the first builds in turn, the head those from `shift` on. */
 function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
 	return Array.from({ length: pairs }, (_, pair) => {
 		const [base, head] = [pair % builds.length, (pair + shift) % builds.length];
@@ -22,17 +17,17 @@ function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): P
 }
 
 it.each([
-	// σ_B by numpy: variance of the builds' mean logarithms, less what the runs within builds explain, over both halves of the runs.
-	["own", "encoder-fp16", 0.00486],
-	["own", "resnet50-fp16", 0.00442],
-])("%s timing caches: builds of %s differ by %d, as numpy finds", (cache, net, sd) => {
-	const found = buildError(recordedPairs(recorded[cache as "own"][net] ?? [], 21));
+	// By numpy: variance of the builds' mean logarithms, less what the runs within builds explain.
+	["the encoder", encoder, 0.00486],
+	["ResNet-50", resnet, 0.00442],
+])("builds of %s with timing caches of their own differ as numpy finds", (_, builds, sd) => {
+	const found = buildError(recordedPairs(builds, 21));
 	expect(found?.df).toBe(4);
 	expect(found?.spread.count).toBe(3);
 	expect(found?.spread.sd).toBeCloseTo(sd, 5);
 });
 
-it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
+it("a recorded rebuild is slower for sure with one build of each side, and inconclusive with three", () => {
 	const [first = [], , third = []] = encoder;
 	const alone = first.slice(0, 14).map((base, run) => ({ base, head: third[run] ?? 0 }));
 	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
@@ -49,15 +44,14 @@ it("a change beyond build-to-build variation is found", () => {
 });
 
 it("a slow build is not a disturbance", () => {
-	const pairs = recordedPairs(recorded.own["resnet50-fp16"] ?? [], 12).map((pair) =>
+	const pairs = recordedPairs(resnet, 12).map((pair) =>
 		pair.builds?.base === 0 ? { ...pair, base: pair.base * 1.1, head: pair.head * 1.1 } : pair,
 	);
 	expect(undisturbed(pairs)).toHaveLength(12);
 	expect(undisturbed(pairs.map(({ base, head }) => ({ base, head })))).toHaveLength(8);
 });
 
-/** A job without a change, its builds with a spread of 0.5 % and its runs with one of 0.1 %. */
-function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
+function unchangedPairs(random: Random, builds: number, isKnown: boolean): Pair[] {
 	const draw = () => Array.from({ length: builds }, () => 0.005 * random.normal());
 	const factors = { base: draw(), head: draw() };
 	return Array.from({ length: 16 }, (_, pair) => {
@@ -69,15 +63,14 @@ function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
 }
 
 it.each([2, 3, 5])(
-	"%i builds each of base and head keep the false alarms within the error of the job, which one build each does not",
+	"%i builds of each side keep the false alarms within the job's error, which one build does not",
 	(builds) => {
 		const random = seededRandom(5);
 		const isFalse = (pairs: Pair[]) =>
 			["regressed", "improved"].includes(judgePairs(pairs, { minimalEffect: 0.003, looks: [16] }).verdict);
-		const share = (make: () => Pair[]) =>
-			Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
+		const share = (make: () => Pair[]) => Array.from({ length: 1000 }, make).filter(isFalse).length / 1000;
 		// Three standard errors above 1 %.
-		expect(share(() => pairsOf(random, builds, true))).toBeLessThanOrEqual(0.02);
-		expect(share(() => pairsOf(random, 1, false))).toBeGreaterThan(0.5);
+		expect(share(() => unchangedPairs(random, builds, true))).toBeLessThanOrEqual(0.02);
+		expect(share(() => unchangedPairs(random, 1, false))).toBeGreaterThan(0.5);
 	},
 );

@@ -1,25 +1,13 @@
-// Only complete pairs of usable runs are compared, and their absence is never a pass.
 import { expect, test } from "vitest";
-import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { compareExact, compareRuns, observedMemory } from "../../../src/core/compare/compare.ts";
-import { buildStats } from "../../support/build-result.ts";
+import { buildRuns } from "../../support/build-result.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
 const mib = 2 ** 20;
 
-function run([arm, pair]: readonly [Arm, number], medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
-	const { meanMs, minMs, p90Ms, p95Ms, iterations } = buildStats(medianMs);
-	const figures = { iterations, medianMs, meanMs, minMs, p90Ms, p95Ms, p99Ms: 2 * medianMs };
-	const peakMemoryBytes = 743 * mib;
-	return { arm, pair, order: 2 * pair, state: "ok", wallMs: 900, ...figures, peakMemoryBytes, ...more };
-}
-
-/** Pairs with a little noise in the base, and a head slower by this factor. */
-function session(factor: number, pairs = 8): PerfRun[] {
-	return Array.from({ length: pairs }, (_, pair) => {
-		const baseMs = 2 + 0.002 * (pair % 3);
-		return [run(["base", pair], baseMs), run(["head", pair], baseMs * factor)];
-	}).flat();
+function session(factor: number) {
+	const base = Array.from({ length: 8 }, (_, pair) => 2000 + 2 * (pair % 3));
+	return buildRuns({ base, head: base.map((medianUs) => medianUs * factor) });
 }
 
 test("latency, P99, memory and noise come from the same runs", () => {
@@ -58,8 +46,9 @@ test.each([
 });
 
 test("a pair that was measured again counts once, with its later runs", () => {
-	const again = [run(["base", 0], 2, { order: 50 }), run(["head", 0], 2, { order: 51 })];
-	const got = compareRuns([...again, run(["base", 0], 90), ...session(1).slice(1)], options);
+	const again = buildRuns({ base: [2000], head: [2000] }).map((one) => ({ ...one, order: 50 + one.order }));
+	const [disturbed] = buildRuns({ base: [90_000], head: [] });
+	const got = compareRuns([...again, disturbed!, ...session(1).slice(1)], options);
 	expect(got.latency).toMatchObject({ verdict: "unchanged", pairs: 8 });
 	expect(got.base?.runs).toBe(8);
 });
@@ -70,7 +59,7 @@ test("memory takes the largest run of each side", () => {
 	);
 	expect(compareRuns(runs, options).memory).toMatchObject({
 		verdict: "regressed",
-		estimate: (800 - 743) / 743,
+		estimate: (800 - 742) / 742,
 	});
 	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
 	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");

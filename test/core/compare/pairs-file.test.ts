@@ -1,6 +1,5 @@
-// The pairs file is read strictly, and recorded comparisons get the right sentence.
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parsePairs } from "../../../src/core/compare/pairs-file.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
@@ -47,32 +46,31 @@ test.each([
 	);
 });
 
-describe("sentences", () => {
-	const judge = (logs: readonly number[]) =>
-		judgePairs(
-			logs.map((log) => ({ base: 1, head: Math.exp(log) })),
-			{ minimalEffect: 0.02 },
-		);
+const options = { minimalEffect: 0.02 };
+const judge = (...logs: readonly number[]) =>
+	judgePairs(
+		logs.map((log) => ({ base: 1, head: Math.exp(log) })),
+		options,
+	);
 
-	test("doubt is not a pass", () => {
-		expect(renderVerdict(judge([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]))).toMatch(
-			/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not ruled out\. Not a pass\.$/,
-		);
-		expect(renderVerdict(judge([0.01]))).toBe(
-			"Inconclusive: 1 run each of base and head is too few for a verdict: at least 5 pairs are needed. The runs so far differ by +1.0 %. Not a pass.",
-		);
-	});
+test("a sentence says that doubt is not a pass", () => {
+	expect(renderVerdict(judge(-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0))).toMatch(
+		/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not ruled out\. Not a pass\.$/,
+	);
+	expect(renderVerdict(judge(0.01))).toBe(
+		"Inconclusive: 1 run each of base and head is too few for a verdict: at least 5 pairs are needed. The runs so far differ by +1.0 %. Not a pass.",
+	);
+});
 
-	test("nothing to compare is reported", () => {
-		expect(renderVerdict(judge([]))).toBe("Nothing to compare: There is no pair of runs to compare.");
-		expect(renderVerdict(judgePairs([{ base: Number.NaN, head: 1 }], { minimalEffect: 0.02 }))).toMatch(
-			/^Not comparable: The base run of pair 1 gave NaN/,
-		);
-	});
+test("a sentence reports that there is nothing to compare", () => {
+	expect(renderVerdict(judge())).toBe("Nothing to compare: There is no pair of runs to compare.");
+	expect(renderVerdict(judgePairs([{ base: Number.NaN, head: 1 }], options))).toMatch(
+		/^Not comparable: The base run of pair 1 gave NaN/,
+	);
+});
 
-	test("what was not timed is not given an interval in words", () => {
-		const exact = { verdict: "unchanged", estimate: 0, interval: [0, 0], excluded: 0 } as const;
-		const identical = { ...judge([]), ...exact, interval: [0, 0] as [number, number] };
-		expect(renderVerdict({ ...identical, reason: "Same engine." })).toBe("No change: Same engine.");
-	});
+test("a sentence on what was not timed has no interval", () => {
+	const exact = { verdict: "unchanged" as const, estimate: 0, interval: [0, 0] as [number, number] };
+	const same = { ...judge(), ...exact, excluded: 0, reason: "Same engine." };
+	expect(renderVerdict(same)).toBe("No change: Same engine.");
 });

@@ -1,4 +1,3 @@
-// The order of the sides is balanced and seeded; the error is spent over looks, workloads and figures.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -19,7 +18,7 @@ test("between looks the last look's p holds, before the first there is none", ()
 	expect([at(7), at(11), at(15), at(40)]).toEqual([at(5), at(8), at(12), at(16)]);
 });
 
-test("all looks of latency and P99 of all workloads together spend alpha, whatever the looks", () => {
+test("all looks at latency and P99 of all workloads together spend alpha", () => {
 	const looks = fc.uniqueArray(fc.integer({ min: 2, max: 200 }), { minLength: 1, maxLength: 8 });
 	const alphas = fc.double({ min: 1e-4, max: 0.2, noNaN: true });
 	fc.assert(
@@ -34,7 +33,7 @@ test("all looks of latency and P99 of all workloads together spend alpha, whatev
 	);
 });
 
-test("each block of two pairs has both orders, so the sides alternate ABBA or BAAB", () => {
+test("each two pairs have both orders, so the sides alternate ABBA or BAAB", () => {
 	fc.assert(
 		fc.property(fc.string(), fc.integer({ min: 0, max: 64 }), (seed, pairs) => {
 			const arms = firstArms(seed, pairs);

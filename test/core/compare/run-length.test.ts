@@ -1,4 +1,3 @@
-// The length of a run follows from what a pilot shows.
 import { expect, it } from "vitest";
 import { chooseRunLength } from "../../../src/core/compare/run-length.ts";
 import { splitMix64 } from "../../../src/golden/core/record/generators/encode.ts";
@@ -9,16 +8,10 @@ interface Pilot {
 	noise?: number;
 	/** Noise of the mean of 100 ms, as a share. */
 	swing?: number;
-	/** How much slower it begins, as a share, and for how long. */
 	cold?: { share: number; untilMs: number };
 }
 
-function pilotOf({
-	medianMs,
-	noise = 0.003,
-	swing = 0,
-	cold = { share: 0, untilMs: 0 },
-}: Pilot): Float64Array {
+function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilMs: 0 } }: Pilot) {
 	const random = splitMix64(7, [medianMs * 1e6]);
 	const samples: number[] = [];
 	let [at, window, offset] = [0, -1, 0];
@@ -37,7 +30,7 @@ function pilotOf({
 const limits = { warmUpMs: 2000, durationMs: 3000, minimalEffect: 0.02, streams: 1 };
 const chosen = (...pilots: Pilot[]) => chooseRunLength(pilots.map(pilotOf), limits);
 
-it.each<[string, Pilot, durationMs: number]>([
+it.each<[string, Pilot, number]>([
 	["a steady net of 1 ms runs 0.5 s after 0.3 s", { medianMs: 1 }, 500],
 	["a net of 20 µs writes at most 20,000 iterations", { medianMs: 0.02 }, 400],
 	["a net of 5 ms runs 300 times, for the sake of P99", { medianMs: 5, noise: 0.0001 }, 1500],

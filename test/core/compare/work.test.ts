@@ -1,4 +1,3 @@
-// The verdict on counted work: exact, a range where it depends on values, doubtful where the count misjudges.
 import { expect, it } from "vitest";
 import { renderWork, workText } from "../../../src/core/compare/sentence.ts";
 import { compareWork, doubtOfWork } from "../../../src/core/compare/work.ts";

@@ -1,4 +1,3 @@
-// Every example config of golden-schema: the valid ones load, the invalid ones give exactly the errors written beside them.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
@@ -6,17 +5,14 @@ import type { ConfigError } from "../../../src/core/errors.ts";
 
 const folder = "golden-schema/examples/config";
 
-function names(kind: string): string[] {
-	return readdirSync(`${folder}/${kind}`)
-		.filter((name) => name.endsWith(".yml"))
-		.map((name) => name.replace(/\.yml$/, ""));
-}
+const names = (kind: string) =>
+	readdirSync(`${folder}/${kind}`).flatMap((name) => /^(.*)\.yml$/.exec(name)?.[1] ?? []);
 
 function load(kind: string, name: string) {
 	return loadConfig(readFileSync(`${folder}/${kind}/${name}.yml`, "utf8"), { path: "trtgate.yml" });
 }
 
-function render(errors: readonly ConfigError[]): string {
+function render(errors: readonly ConfigError[]) {
 	return errors.map((error) => `${error.code}\n  ${error.message}\n  fix: ${error.fix}\n`).join("");
 }
 

@@ -1,8 +1,7 @@
-// The records of gates and the schema of the file agree.
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { gateEntries } from "../../../src/core/config/gate-records.ts";
-import { loaded, refused } from "./load.ts";
+import { loaded, refusalOf, withModel } from "./load.ts";
 
 interface Node {
 	properties?: Readonly<Record<string, Node>>;
@@ -28,20 +27,17 @@ it.each(gateEntries.map(([, gate]) => gate))(
 	},
 );
 
-const model = "version: 1\nmodels: { net: { onnx: net.onnx } }\n";
-
 it("every setting reaches the resolved gates with its pointer", () => {
 	for (const [key, { name, options = [] }] of gateEntries) {
 		for (const option of options) {
-			const { gates } = loaded(
-				`${model}gates: ${name.split(".").reduceRight((value, part) => `{ ${part}: ${value} }`, option)}`,
-			);
+			const text = name.split(".").reduceRight((value, part) => `{ ${part}: ${value} }`, option);
+			const { gates } = loaded(withModel("", `gates: ${text}`));
 			expect([gates[key], gates.pointers[name]]).toEqual([option, `/gates/${name.replace(".", "/")}`]);
 		}
 	}
 });
 
 it("a warning above the limit that fails is refused for multiples too", () => {
-	const [error] = refused(`${model}gates: { golden: { error-growth: { warn: 20 } } }`);
-	expect(error?.message).toContain("is 20×, above the limit that fails, 10× by default");
+	const { message } = refusalOf("", "gates: { golden: { error-growth: { warn: 20 } } }");
+	expect(message).toContain("is 20×, above the limit that fails, 10× by default");
 });

@@ -1,14 +1,13 @@
-// Configs that nobody writes by accident: each ends in an error, soon, and nothing crashes.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
-import { loaded, refused } from "./load.ts";
+import { loaded, refused, withModel } from "./load.ts";
 
 const megabyte = 1_000_000;
 
-function fill(unit: string): string {
+function fill(unit: string) {
 	return unit.repeat(Math.floor(megabyte / unit.length));
 }
 
@@ -16,7 +15,6 @@ const start = "version: 1\nmodels:\n";
 const many = (count: number, line: (index: number) => string) =>
 	Array.from({ length: count }, (_, index) => line(index)).join("");
 
-/** Each list repeats the one before it. */
 const aliases = (count: number, times: number) =>
 	many(count, (index) => {
 		const before = index === 0 ? "x" : many(times, () => `*a${index - 1}, `);
@@ -54,22 +52,20 @@ const hostile: Record<string, string> = {
 	"an old YAML": "%YAML 1.1\n---\na: yes\n",
 };
 
-it.each(Object.entries(hostile))("a hostile config is refused in less than a second: %s", (_, text) => {
+it.each(Object.entries(hostile))("refused in less than a second: %s", (_, text) => {
 	const startMs = cpuMs();
-	const result = loadConfig(text, { path: "trtgate.yml" });
-	// Twice what is asked for, for machines that others share.
+	const errors = refused(text);
+	// Twice the second that is promised, for shared machines.
 	expect(cpuMs() - startMs).toBeLessThan(2000);
-	expect(result.state).toBe("invalid");
-	if (result.state === "ok") return;
-	expect(result.errors.length).toBeLessThanOrEqual(51);
-	for (const error of result.errors) {
+	expect(errors.length).toBeLessThanOrEqual(51);
+	for (const error of errors) {
 		expect(error).toBeInstanceOf(ConfigError);
 		expect(error.message.length).toBeLessThan(4000);
 		expect(error.fix).toBeTruthy();
 	}
 });
 
-it("a hostile config of any JSON gives errors and never a crash", () => {
+it("any JSON gives errors and never a crash", () => {
 	fc.assert(
 		fc.property(fc.json({ maxDepth: 5 }), (text) => {
 			expect(loadConfig(text, { path: "f" }).state).toBe("invalid");
@@ -77,7 +73,7 @@ it("a hostile config of any JSON gives errors and never a crash", () => {
 	);
 });
 
-it("a hostile config of any text gives errors and never a crash", () => {
+it("any text gives errors and never a crash", () => {
 	const signs = fc.string({
 		unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")),
 		maxLength: 60,
@@ -90,7 +86,7 @@ it("a hostile config of any text gives errors and never a crash", () => {
 	);
 });
 
-it("a hostile config with garbage in the place of any value gives errors at places inside the file", () => {
+it("garbage in the place of any value gives errors at places inside the file", () => {
 	const dims = { b: { min: 1, opt: 2, max: 3 } };
 	const m = { onnx: "a", dims, engines: { e: { precision: "fp16" } }, workloads: [{ b: 2 }] };
 	const gates = { latency: { warn: "2%" } };
@@ -112,7 +108,7 @@ it("a hostile config with garbage in the place of any value gives errors at plac
 	);
 });
 
-function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
+function withValue(holder: unknown, [key, ...rest]: string[], value: unknown) {
 	if (key === undefined) return value;
 	const copy = (Array.isArray(holder) ? [...holder] : { ...(holder as object) }) as Record<string, unknown>;
 	copy[key] = withValue(copy[key], rest, value);
@@ -120,7 +116,7 @@ function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): u
 }
 
 it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])(
-	"names that are JavaScript's own %s is a name like any other",
+	"%s is a name like any other",
 	(name) => {
 		const { models } = loaded(
 			`version: 1\nmodels: { ${name}: { onnx: a, dims: { ${name}: 4 }, inputs: { ${name}: { shape: [${name}] } }, engines: { ${name}: { precision: fp16 } }, workloads: [{ ${name}: 4 }] } }`,
@@ -135,12 +131,7 @@ it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", 
 	},
 );
 
-it.each(["__proto__", "constructor", "toString"])(
-	"names that are JavaScript's own %s in the place of a key is an unknown key",
-	(name) => {
-		const errors = refused(
-			`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
-		);
-		expect(errors.map(({ pointer }) => pointer)).toEqual([`/${name}`, `/gates/${name}`]);
-	},
-);
+it.each(["__proto__", "constructor", "toString"])("%s in the place of a key is an unknown key", (name) => {
+	const errors = refused(withModel("", `${name}: 3\ngates: { ${name}: { warn: 2% } }`));
+	expect(errors.map(({ pointer }) => pointer)).toEqual([`/${name}`, `/gates/${name}`]);
+});

@@ -1,4 +1,3 @@
-// File names made of any id.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { folderName } from "../../../src/core/config/identity.ts";
@@ -17,7 +16,6 @@ it.each([...unsafe, "x".repeat(400)])("folderName makes a safe name of %.40j", (
 	expect(name).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/);
 });
 
-// The hashes were computed by a second implementation, in Python.
 it("folderName keeps any two ids apart, even if case is ignored", () => {
 	const id = fc.oneof(
 		fc.string({ unit: "grapheme", maxLength: 100 }),
@@ -32,6 +30,7 @@ it("folderName keeps any two ids apart, even if case is ignored", () => {
 	);
 });
 
+// The hashes were computed by a second implementation, in Python.
 it("folderName gives the same name in every run and on every machine", () => {
 	expect(folderName("resnet50/fp16")).toBe("resnet50-fp16-2x8bav1o4jo31");
 	expect(folderName("")).toBe("x-33niihzj4ux45");

@@ -1,9 +1,8 @@
-// `trtgate init` writes a config that loads, and a workflow with the least rights.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { starterConfig, starterWorkflow } from "../../../src/core/config/init.ts";
-import type { OnnxDim, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
+import type { OnnxDim, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { emptyModel } from "../../support/fakes.ts";
 import { loaded } from "./load.ts";
 
@@ -11,7 +10,7 @@ function value(name: string, dims: readonly OnnxDim[] | null): OnnxValue {
 	return { name, kind: "tensor", dtype: "float", dims };
 }
 
-function model(inputs: readonly OnnxValue[]): OnnxModel {
+function model(inputs: readonly OnnxValue[]) {
 	return { ...emptyModel, graph: { ...emptyModel.graph, inputs } };
 }
 
@@ -73,7 +72,7 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	);
 });
 
-it("starterWorkflow is short, comments on the pull request, and is pinned by the commit if it is known", () => {
+it("starterWorkflow is short, may comment, and is pinned by the commit if it is known", () => {
 	const text = starterWorkflow({ version: "1.2.3" });
 	expect(text).toContain(
 		"git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v1.2.3^{}'\n      - id: gate\n        uses: trtgate/trtgate@v1.2.3\n",

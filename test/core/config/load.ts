@@ -1,33 +1,28 @@
-// Loads a config that a test knows to be right or wrong.
-import type { Config, Occasion } from "../../../src/core/config/config.ts";
+import type { Occasion } from "../../../src/core/config/config.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
-import type { ConfigError } from "../../../src/core/errors.ts";
 
 type Inputs = Readonly<Record<string, string>>;
 
-export function loaded(text: string, inputs: Inputs = {}, occasion?: Occasion): Config {
+export function loaded(text: string, inputs: Inputs = {}, occasion?: Occasion) {
 	const result = loadConfig(text, { path: "trtgate.yml", inputs, ...(occasion && { occasion }) });
 	if (result.state === "invalid") throw new Error(result.errors.map((error) => error.message).join("\n"));
 	return result.config;
 }
 
-export function refused(text: string, inputs: Inputs = {}): readonly ConfigError[] {
+export function refused(text: string, inputs: Inputs = {}) {
 	const result = loadConfig(text, { path: "trtgate.yml", inputs });
 	if (result.state === "ok") throw new Error("the config was accepted");
 	return result.errors;
 }
 
-/** A config with one model, its keys in YAML's flow style, and more text below. */
-export function withModel(model: string, more = ""): string {
+export function withModel(model: string, more = "") {
 	return `version: 1\nmodels:\n  net: { onnx: net.onnx, ${model} }\n${more}`;
 }
 
-/** The first engine of such a config. */
 export function engineOf(model: string, more = "") {
 	return loaded(withModel(model, more)).models[0]!.engines[0]!;
 }
 
-/** Why such a config is refused: the first error. */
 export function refusalOf(model: string, more = "") {
 	return refused(withModel(model, more))[0]!;
 }

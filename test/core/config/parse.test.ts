@@ -1,4 +1,3 @@
-// Reading the file: values, units, names, places of errors.
 import { expect, it } from "vitest";
 import { formatPointer } from "../../../src/core/config/pointer.ts";
 import { locate } from "../../../src/core/config/source.ts";
@@ -11,12 +10,12 @@ it.each([
 	['"12.5%"', 0.125],
 	["150%", 1.5],
 	["1e-3", 0.001],
-])("the unit parser reads the share %s as %d", (text, share) => {
+])("the share %s is read as %d", (text, share) => {
 	expect(loaded(withModel("", `gates: { build-time: { warn: ${text} } }`)).gates.buildTime.warn).toBe(share);
 });
 
 it.each(["1", "10", "0", "0%", "-1%", "-0.1", "2 percent", "2%%", ".nan", ".inf", "", "[2%]", "true"])(
-	"the unit parser refuses the share %s",
+	"the share %s is refused",
 	(text) => {
 		const { pointer } = refusalOf("", `gates: { latency: { warn: ${text} } }`);
 		expect(pointer).toBe("/gates/latency/warn");
@@ -29,18 +28,15 @@ it.each([
 	["2s", 2000],
 	["0.5m", 30_000],
 	["1h", 3_600_000],
-])("the unit parser reads the time %s as %d ms", (text, ms, key = "duration") => {
+])("the time %s is read as %d ms", (text, ms, key = "duration") => {
 	const { measure } = loaded(withModel("", `measure: { ${key}: ${text}, timeout: 24h }`));
 	expect(key === "duration" ? measure.durationMs : measure.warmUpMs).toBe(ms);
 });
 
-it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])(
-	"the unit parser refuses the time %s",
-	(text) => {
-		const errors = refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`));
-		expect(errors.map(({ pointer }) => pointer)).toContain("/measure/duration");
-	},
-);
+it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])("the time %s is refused", (text) => {
+	const errors = refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`));
+	expect(errors.map(({ pointer }) => pointer)).toContain("/measure/duration");
+});
 
 it("text that looks like a number stays as written", () => {
 	const more = "baseline: { from: pinned, ref: 12e4567 }\npreflight: { tensorrt: 10.10 }";
@@ -49,7 +45,7 @@ it("text that looks like a number stays as written", () => {
 	expect([baseline.ref, preflight.tensorrt, name]).toEqual(["12e4567", "10.10", "010"]);
 });
 
-it("the config parser counts lines and columns from 1, after a byte order mark and with CRLF too", () => {
+it("lines and columns count from 1, after a byte order mark and with CRLF too", () => {
 	const text = "version: 1\r\nmodels:\r\n  net:\r\n    onnx: 3\r\n";
 	for (const mark of ["", "\ufeff"])
 		expect(refused(mark + text)[0]?.location).toEqual({ path: "trtgate.yml", line: 4, column: 11 });
@@ -57,7 +53,7 @@ it("the config parser counts lines and columns from 1, after a byte order mark a
 	expect(error?.location?.column).toBe(1);
 });
 
-it("the config parser finds values in the file, and the nearest place for those that are not in it", () => {
+it("values are found in the file, or the nearest place for those that are not in it", () => {
 	const config = loaded("version: 1\nmodels:\n  net:\n    onnx: a.onnx\ngates:\n  latency:\n    fail: 10%\n");
 	expect(locate(config, "/gates/latency/fail")).toEqual({ path: "trtgate.yml", line: 7, column: 5 });
 	expect(locate(config, "/gates/latency/warn")?.line).toBe(6);
@@ -72,7 +68,7 @@ it.each([
 	["/models/my model/dims/a~1b", 'models["my model"].dims["a/b"]'],
 	["/models/8", 'models["8"]'],
 	["/gates/engine-size/warn", "gates.engine-size.warn"],
-])("messages reads the pointer %j as %s", (pointer, text) => {
+])("the pointer %j is shown as %s", (pointer, text) => {
 	expect(formatPointer(pointer)).toBe(text);
 });
 
@@ -103,12 +99,12 @@ it.each([
 	["a b/ü🙂.onnx", "a b/ü🙂.onnx"],
 	["..net.onnx", "..net.onnx"],
 	["models\\net.onnx", "models\\net.onnx"],
-])("the path parser takes %j as %j", (path, inside) => {
+])("the path %j is read as %j", (path, inside) => {
 	expect(loaded(withPaths(path)).models[0]?.engines[0]?.onnx).toBe(inside);
 });
 
 it.each(["c:net.onnx", "\\\\server\\net.onnx", "a\\..\\..\\net.onnx", "..", "a/b/../../.."])(
-	"the path parser refuses %j as outside",
+	"the path %j is refused as outside",
 	(path) => {
 		const code = "path-outside-workspace";
 		expect(refused(withPaths(path))).toMatchObject([{ code, pointer: "/models/a/onnx" }]);
@@ -116,12 +112,9 @@ it.each(["c:net.onnx", "\\\\server\\net.onnx", "a\\..\\..\\net.onnx", "..", "a/b
 	},
 );
 
-it.each([".", "a/..", "a\nb.onnx", "a\u0001.onnx"])(
-	"the path parser refuses %j as no file's path",
-	(path) => {
-		expect(refused(withPaths(path))[0]?.code).toBe("config-value");
-	},
-);
+it.each([".", "a/..", "a\nb.onnx", "a\u0001.onnx"])("the path %j is refused as no file's", (path) => {
+	expect(refused(withPaths(path))[0]?.code).toBe("config-value");
+});
 
 it.each([
 	["a model", 'version: 1\nmodels:\n  "e\\u200b": { onnx: net.onnx }\n', 3, 3],
@@ -131,7 +124,7 @@ it.each([
 	["an input", withModel('inputs: { "x\\u3164": { fill: ones } }'), 3, 36],
 	["a runner", withModel("", 'runners: [{ name: "l4\\U000E0041", labels: gpu }]'), 4, 19],
 ])(
-	"a name of %s with a character that nobody sees is refused with its code point and place",
+	"a name of %s with an invisible character is refused with its code point and place",
 	(what, text, line, column) => {
 		const [error] = refused(text);
 		const words = `${what}: it contains an invisible character \\(U\\+[0-9A-F]{4,6}\\) at position`;
@@ -140,12 +133,12 @@ it.each([
 	},
 );
 
-it("the config parser points into the value that an alias repeats", () => {
+it("an error points into the value that an alias repeats", () => {
 	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
 	expect(error?.location?.line).toBe(3);
 });
 
-it("the config parser gives errors in the order of the file", () => {
+it("errors come in the order of the file", () => {
 	const errors = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n");
 	expect(errors.map(({ location }) => location?.line)).toEqual([2, 3, 4]);
 });
@@ -155,7 +148,7 @@ it("a config error shows no control or reordering character of a name", () => {
 	expect(error?.message).not.toMatch(/[\u0000-\u001f\u202e]/);
 });
 
-it("a name of a comparator with a character that nobody sees is refused", () => {
+it("a name of a comparator with an invisible character is refused", () => {
 	const { pointer } = refusalOf("", 'comparators: { "lp\\u200bips": { command: [a] } }');
 	expect(pointer).toBe("/comparators/lp\u200bips");
 });

@@ -1,4 +1,3 @@
-// On a release a doubt fails, unless the file says otherwise; and everybody can see why.
 import { expect, it } from "vitest";
 import type { Occasion } from "../../../src/core/config/config.ts";
 import { formatSource } from "../../../src/core/config/source.ts";

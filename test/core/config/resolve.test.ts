@@ -1,5 +1,4 @@
-// Filling in: defaults, inheritance, levels of gates, inputs, sources, and the rules between values.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultGates, defaultMeasure } from "../../../src/core/config/defaults.ts";
 import { formatSource } from "../../../src/core/config/source.ts";
 import { engineOf, loaded, refusalOf, refused, withModel } from "./load.ts";
@@ -17,9 +16,8 @@ it("defaults fill in all that the least file leaves out", () => {
 		preflight: { strict: false },
 	});
 	const workloads = [{ name: "default", streams: 1, dims: {} }];
-	expect(config.models[0]?.engines).toMatchObject([
-		{ name: "fp32", precision: "fp32", onnx: "net.onnx", workloads },
-	]);
+	const engine = { name: "fp32", precision: "fp32", onnx: "net.onnx", workloads };
+	expect(config.models[0]?.engines).toMatchObject([engine]);
 });
 
 it.each([
@@ -59,8 +57,7 @@ it("engines inherit missing settings from their model", () => {
 	]);
 });
 
-describe("gates", () => {
-	const levels = `version: 1
+const levels = `version: 1
 models:
   net:
     onnx: net.onnx
@@ -73,33 +70,33 @@ models:
 gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 `;
 
-	it("gates merge leaf by leaf: default, file, model, engine, workload", () => {
-		const [fp16, fp32] = loaded(levels).models[0]?.engines ?? [];
-		for (const [engine, fail] of [[fp16, 0.2] as const, [fp32, 0.12] as const]) {
-			const levels = [engine!, ...engine!.workloads].map(({ gates }) => gates.latency);
-			expect(levels).toEqual([0.03, 0.03, 0.04].map((warn) => ({ warn, fail })));
-		}
-		expect(fp32?.gates.memory).toEqual({});
-		expect(fp32?.gates.p99).toEqual(defaultGates.p99);
-		expect(fp16?.gates.relativeL2).toMatchObject({ fp16: 0.01, fp32: 0.02, int8: 0.02 });
-		expect(fp32?.workloads.map(({ gates }) => gates)).toMatchObject([
-			{ maxLatencyMs: undefined, inconclusive: "neutral" },
-			{ maxLatencyMs: 5, inconclusive: "fail" },
-		]);
-	});
+it("gates merge leaf by leaf: default, file, model, engine, workload", () => {
+	const [fp16, fp32] = loaded(levels).models[0]?.engines ?? [];
+	for (const engine of [fp16, fp32]) {
+		const fail = engine === fp16 ? 0.2 : 0.12;
+		const levels = [engine!, ...engine!.workloads].map(({ gates }) => gates.latency);
+		expect(levels).toEqual([0.03, 0.03, 0.04].map((warn) => ({ warn, fail })));
+	}
+	expect(fp32?.gates.memory).toEqual({});
+	expect(fp32?.gates.p99).toEqual(defaultGates.p99);
+	expect(fp16?.gates.relativeL2).toMatchObject({ fp16: 0.01, fp32: 0.02, int8: 0.02 });
+	expect(fp32?.workloads.map(({ gates }) => gates)).toMatchObject([
+		{ maxLatencyMs: undefined, inconclusive: "neutral" },
+		{ maxLatencyMs: 5, inconclusive: "fail" },
+	]);
+});
 
-	it("gates remember where the file sets them", () => {
-		const [fp16] = loaded(levels).models[0]?.engines ?? [];
-		expect(fp16?.workloads[1]?.gates.pointers).toMatchObject({
-			latency: "/models/net/engines/fp16/gates/latency/fail",
-			"latency.warn": "/models/net/workloads/1/gates/latency/warn",
-			memory: "/models/net/gates/memory/fail",
-			"golden.relative-l2": "/models/net/engines/fp16/gates/golden/relative-l2",
-			"max-latency": "/models/net/workloads/1/gates/max-latency",
-			inconclusive: "/models/net/workloads/1/gates/inconclusive",
-		});
-		expect(fp16?.gates.pointers["p99"]).toBeUndefined();
+it("gates remember where the file sets them", () => {
+	const [fp16] = loaded(levels).models[0]?.engines ?? [];
+	expect(fp16?.workloads[1]?.gates.pointers).toMatchObject({
+		latency: "/models/net/engines/fp16/gates/latency/fail",
+		"latency.warn": "/models/net/workloads/1/gates/latency/warn",
+		memory: "/models/net/gates/memory/fail",
+		"golden.relative-l2": "/models/net/engines/fp16/gates/golden/relative-l2",
+		"max-latency": "/models/net/workloads/1/gates/max-latency",
+		inconclusive: "/models/net/workloads/1/gates/inconclusive",
 	});
+	expect(fp16?.gates.pointers["p99"]).toBeUndefined();
 });
 
 it.each([
@@ -136,9 +133,9 @@ it("inputs win over every level of the gates", () => {
 	const neutral = "gates: { inconclusive: neutral }";
 	const text = withModel(`${neutral}, workloads: [{ ${neutral} }]`);
 	const { gates, models } = loaded(text, { inconclusive: "fail" });
-	const engine = models[0]!.engines[0]!;
-	for (const level of [gates, engine.gates, engine.workloads[0]!.gates])
-		expect(level.inconclusive).toBe("fail");
+	const [engine] = models[0]!.engines;
+	for (const level of [{ gates }, engine!, engine!.workloads[0]!])
+		expect(level.gates.inconclusive).toBe("fail");
 });
 
 it.each([

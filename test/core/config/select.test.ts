@@ -1,4 +1,3 @@
-// Which engines a pattern means, and the message where it means none.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";
@@ -20,7 +19,7 @@ models:
   "org/net": { onnx: c.onnx, engines: { "*": { precision: fp16 } } }
 `);
 
-function ids(list: Config["models"]): string[] {
+function ids(list: Config["models"]) {
 	return list.flatMap((model) => model.engines.map((engine) => `${model.name}/${engine.name}`));
 }
 
@@ -34,7 +33,7 @@ it.each([
 	["org/net", ["org/net/*"]],
 	["org/net/\\*", ["org/net/*"]],
 	["resnet50,resnet50", ["resnet50/fp16", "resnet50/int8"]],
-])("patterns of engines %j means %j", (text, wanted) => {
+])("the pattern %j means %j", (text, wanted) => {
 	const selected = selectModels(models, parsePatterns(text));
 	expect(selected.state === "ok" ? ids(selected.models) : selected).toEqual(wanted);
 });
@@ -44,18 +43,17 @@ it.each([
 	["resnet50/fp61", "resnet50/fp16"],
 	["*/\\*x", undefined],
 	["resnet50/\\*", undefined],
-])("patterns of engines %j is refused and %j is offered", (text, meant) => {
+])("the pattern %j is refused and %j is offered", (text, meant) => {
 	const selected = selectModels(models, parsePatterns(text));
 	expect(selected).toMatchObject({ state: "unknown", problems: [meant === undefined ? {} : { meant }] });
 });
 
-it("patterns of engines keep every engine exactly once whatever its name, by its own pattern", () => {
+it("every engine is kept exactly once by its own pattern, whatever its name", () => {
 	const name = fc
 		.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom("a", "*", ",", "\\", " ", "é", "|", "_") })
 		.filter((text) => text.trim() !== "");
 	const list = fc.uniqueArray(name, { minLength: 1, maxLength: 5 }).map((names) => {
-		const [first] = models;
-		return names.flatMap((modelName) => (first === undefined ? [] : [{ ...first, name: modelName }]));
+		return names.map((modelName) => ({ ...models[0]!, name: modelName }));
 	});
 	fc.assert(
 		fc.property(list, (all) => {
@@ -69,7 +67,7 @@ it("patterns of engines keep every engine exactly once whatever its name, by its
 	);
 });
 
-it("pinned shapes make one workload of a short name, and engines for its sizes of the other dims", () => {
+it("pinned shapes make one workload of a short name, and engines for its other sizes", () => {
 	const { models: list } = loaded(`version: 1
 models:
   a: { onnx: a.onnx, dims: { n: { min: 1, opt: 4, max: 8 } }, ${engines}, workloads: [{ n: 8 }, { n: 1 }] }

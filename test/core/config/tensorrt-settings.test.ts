@@ -1,14 +1,13 @@
-// Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import { engineOf, loaded, withModel } from "./load.ts";
 
-it("settings of TensorRT are empty if the file sets none", () => {
+it("settings of TensorRT are empty by default", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
 });
 
-it("settings of TensorRT come from the model, and each key of the engine replaces the model's", () => {
+it("settings of TensorRT come from the model unless the engine has its own", () => {
 	const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
 	expect(engineOf(shared).tensorrt).toMatchObject({
 		workspaceBytes: 2 * 1024 ** 3,
@@ -26,7 +25,7 @@ it("settings of TensorRT come from the model, and each key of the engine replace
 	});
 });
 
-it("settings of TensorRT let layers fall back to the GPU only if dla allows it", () => {
+it("layers fall back to the GPU only if dla allows it", () => {
 	const { tensorrt } = engineOf("engines: { e: { precision: int8, dla: { core: 1 } } }");
 	expect(tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
 });
@@ -37,7 +36,7 @@ it.each([
 	["device: 1\n", { device: "GPU-12" }, "GPU-12"],
 	["", { device: "0" }, "0"],
 	["", {}, undefined],
-])("settings of TensorRT name the GPU: %j with the input %j is %j", (more, inputs, device) => {
+])("the GPU of %j with the input %j is %j", (more, inputs, device) => {
 	expect(loaded(withModel("golden: g.json", more), inputs).device).toBe(device);
 });
 

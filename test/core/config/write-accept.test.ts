@@ -1,4 +1,3 @@
-// Entries are added to a trtgate.yml and removed, and everything else stays as its author wrote it.
 import { expect, it } from "vitest";
 import type { AcceptFile } from "../../../generated/config.ts";
 import { editAccepted } from "../../../src/core/config/write-accept.ts";
@@ -57,7 +56,7 @@ it("entries are removed, and the list with the last of them", () => {
 	expect(editAccepted(one, [], keepNone)).toBe(file);
 });
 
-it("entries are written into an empty list, and one replaces the stale one of the same figure", () => {
+it("entries are written into an empty list, and replace a stale one of the same figure", () => {
 	expect(loaded(editAccepted(`${file}accept: []\n`, [added], keepAll)).accept).toHaveLength(1);
 	const stale = editAccepted(file, [{ ...added, recipe: "2222222222222222" }], keepAll);
 	const renewed = editAccepted(stale, [added], ({ figure }) => figure !== "latency");

@@ -1,4 +1,3 @@
-// Gates of builds, timed workloads and goldens, by tables of facts.
 import { expect, it } from "vitest";
 import type {
 	ArmStats,
@@ -7,7 +6,6 @@ import type {
 	ErrorRecord,
 	Finding,
 	GateName,
-	GateResult,
 	GoldenVerdict,
 	WorkloadResult,
 } from "../../../generated/result.ts";
@@ -33,7 +31,7 @@ interface Around {
 	builds?: BuildRecord[];
 }
 
-function judged(changes: Partial<WorkloadResult>, around: Around = {}): GateResult[] {
+function judged(changes: Partial<WorkloadResult>, around: Around = {}) {
 	const config = buildConfig(around.yaml);
 	const row = buildWorkload({ ...place, base: stats, head: stats, ...changes });
 	return judgeWorkload(row, config.models[0]!.engines[0]!.workloads[0]!, { ...around, config });
@@ -88,7 +86,7 @@ it.each<[Compared, Comparison["verdict"], number | null, string, string | undefi
 	if (gate === "work") expect(statusOf("latency", changes, around)).toBeUndefined();
 });
 
-it("the latency gate leaves a failed comparison to the error that caused it, on the same workload only", () => {
+it("the latency gate leaves a failed comparison to the error on the same workload that caused it", () => {
 	const latency = buildComparison({ verdict: "not-comparable", estimate: null });
 	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
 	const statusWith = (subject: Partial<ErrorRecord>) =>
@@ -144,15 +142,12 @@ it.each(
 	const [gate, ...others] = vanishedOf(buildStats(1), { ...buildStats(1), [key]: value });
 	expect(others).toEqual([]);
 	expect(gate).toMatchObject({ ...place, status: "warn", location: { path: "trtgate.yml" } });
-	const words: Partial<Record<keyof ArmStats, string>> = {
-		throughputPerSecond: "throughput",
-		peakMemoryBytes: "peak memory (742 MiB)",
-		medianMs: "median latency",
-	};
-	expect(gate?.message).toContain(words[key] ?? "");
+	const peakMemoryBytes = "peak memory (742 MiB)";
+	const words = { throughputPerSecond: "throughput", peakMemoryBytes, medianMs: "median latency" };
+	expect(gate?.message).toContain(words[key as keyof typeof words] ?? "");
 });
 
-it("a figure that vanishes is neither another one, nor one that the base lacks too, but all without a head", () => {
+it("a figure has not vanished if it is another or the base lacks it; without a head all have", () => {
 	const without = (peakMemoryBytes: number | null) => buildStats(1, { peakMemoryBytes });
 	expect(vanishedOf(buildStats(1), buildStats(9))).toEqual([]);
 	expect(vanishedOf(without(null), buildStats(1))).toEqual([]);
@@ -170,7 +165,7 @@ it.each(["warn", "fail", "off"])("a figure that vanishes is judged by the rules:
 	);
 });
 
-function build(changes: Partial<BuildRecord>): BuildRecord {
+function build(changes: Partial<BuildRecord>) {
 	return buildBuild({ model: "net", engine: "plain", durationMs: 1000, engineBytes: 1000, ...changes });
 }
 
@@ -178,7 +173,7 @@ function buildStatuses(
 	head: Partial<BuildRecord>,
 	base?: Partial<BuildRecord>,
 	{ findings = [], yaml = "" }: { findings?: Finding[]; yaml?: string } = {},
-): Record<string, string> {
+) {
 	const config = buildConfig(yaml);
 	const [spec] = engineSpecs(config);
 	const was = base && build({ arm: "base", ...base });
@@ -221,7 +216,7 @@ it("the limit on the engine's size holds without a base", () => {
 	expect(statusAt(2 ** 20 + 1)).toMatchObject({ "max-engine-size": "fail" });
 });
 
-it("the build gates leave a build that preflight forbade to the preflight gate, which judges the head's findings", () => {
+it("the preflight gate judges the head's findings, and a build that they forbid", () => {
 	const finding: Finding = { code: "c", severity: "error", message: "m", arm: "head" };
 	expect(buildStatuses({ state: "skipped" }, {}, { findings: [finding] })).toEqual({ preflight: "fail" });
 	const statusOn = (changes: Partial<Finding>) =>

@@ -1,4 +1,3 @@
-// Which results of an earlier attempt still count, by GitHub's list of the run's jobs.
 import { expect, it } from "vitest";
 import type { WorkflowJob } from "../../../generated/result.ts";
 import {
@@ -10,7 +9,6 @@ import {
 import type { PartInput } from "../../../src/core/merge/parts.ts";
 import { buildResult } from "../../support/build-result.ts";
 
-/** Uploaded at second 100 of the run, by runner `l4-1` in attempt 1. */
 function part(run: Partial<WorkflowJob> | null = {}): PartInput {
 	const job = { id: 500, attempt: 1, job: "measure", runner: "l4-1" };
 	const result = buildResult(run === null ? {} : { run: { ...job, ...run } });
@@ -22,7 +20,7 @@ const neighbour = { ...made, completedMs: 120_000, name: "measure (h200)", runne
 const later = { startedMs: 500_000, completedMs: null };
 const listed = (...jobs: JobExecution[]): JobHistory => ({ state: "listed", jobs });
 
-function reasonIn(attempt: number, history: JobHistory, own = part()): string | null {
+function reasonIn(attempt: number, history: JobHistory, own = part()) {
 	const [judged] = dropSuperseded([own], attempt, history);
 	return judged?.content.state === "missing" ? judged.content.reason : null;
 }
@@ -61,7 +59,7 @@ it("dropSuperseded keeps results of this attempt, and drops those that name none
 	expect(earlier).toEqual([false, true, false]);
 });
 
-it("dropSuperseded assumes that an execution lasts until the end of the second in which it completed", () => {
+it("dropSuperseded lets an execution last until the end of its last second", () => {
 	const own = { ...part(), uploadedMs: 110_900 };
 	expect(reasonIn(2, listed(made), own)).toBeNull();
 	expect(reasonIn(2, listed(made), { ...own, uploadedMs: 112_000 })).toMatch(/GitHub lists no job/);

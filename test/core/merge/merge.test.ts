@@ -1,4 +1,3 @@
-// Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
@@ -19,18 +18,16 @@ const { backend } = buildResult();
 const read = (name: string, result: Result): PartInput => ({ name, content: { state: "read", result } });
 
 function part(name: string, overrides: Partial<Result> = {}): PartInput {
-	const its = {
-		environment: { gpu: name, driver: "580" },
-		backend: { ...backend, device: `NVIDIA ${name}` },
-	};
-	return read(name, buildResult({ ...its, ...overrides }));
+	const environment = { gpu: name, driver: "580" };
+	const its = { environment, backend: { ...backend, device: `NVIDIA ${name}` }, ...overrides };
+	return read(name, buildResult(its));
 }
 
 function refused(name: string, reason: string): PartInput {
 	return { name, content: { state: "refused", reason, kind: "runner" } };
 }
 
-function merge(parts: readonly PartInput[], options: Partial<MergeOptions> = {}): Result {
+function merge(parts: readonly PartInput[], options: Partial<MergeOptions> = {}) {
 	return mergeResults(parts, { ...how, ...options });
 }
 
@@ -47,12 +44,8 @@ const states = (result: Result) => (result.parts ?? []).map(({ name, state }) =>
 
 it("a merged result says why a part did not start, and uses no machine facts of it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
-	const known = {
-		...how,
-		startedAt: "2026-01-01T00:00:00Z",
-		configPath: "trtgate.yml",
-		head: { label: "head" },
-	};
+	const startedAt = "2026-01-01T00:00:00Z";
+	const known = { ...how, startedAt, configPath: "trtgate.yml", head: { label: "head" } };
 	const result = merge([part("l4"), read("h200", resultWithoutRun([fault], known))]);
 	expect(result).toMatchObject({
 		...{ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } },
@@ -62,7 +55,7 @@ it("a merged result says why a part did not start, and uses no machine facts of 
 	expect(parseResult(JSON.stringify(result), "merged").outcome).toBe("error");
 });
 
-it("a merged result keeps every record, names its part, and lists each part with its device and fingerprint", () => {
+it("a merged result names each record's part, and lists the parts with device and fingerprint", () => {
 	const merged = merge(parts);
 	expect(states(merged)).toBe("h200 merged,l4 merged");
 	expect(merged.outcome).toBe("pass");
@@ -87,11 +80,8 @@ it("a merged result can be written, read and rendered by every reporter", () => 
 });
 
 it("the same workload of two parts has its own verdict, backend and caveat in each", () => {
-	const unchanged = {
-		...slow,
-		verdict: "unchanged",
-		latency: { ...slow.latency, verdict: "unchanged" },
-	} as const;
+	const verdict = "unchanged";
+	const unchanged = { ...slow, verdict, latency: { ...slow.latency, verdict } } as const;
 	const fine = part("h200", { workloads: [unchanged], builds: [], gates: [{ ...slowGate, status: "pass" }] });
 	const onCpu = part("cpu", { backend: resultCases["on-cpu"]!.backend, workloads: [slow], gates: [] });
 	const text = renderMarkdown(merge([slowPart, fine, onCpu]));
@@ -154,7 +144,7 @@ const none = part("b", { arms: { base: null, head: { label: "head" } } });
 const ofOne = { headCommits: ["1".repeat(40)] };
 const listed = { expected: [{ name: "a" }] };
 
-it.each<[string, PartInput[], Partial<MergeOptions>, RegExp, names: string]>([
+it.each<[string, PartInput[], Partial<MergeOptions>, RegExp, string]>([
 	["two results of one name", [part("a"), part("a"), part("b")], {}, /2 results have this name/, "a"],
 	["one engine on one device twice", [part("a", same), part("b", same)], {}, /same device as [ab]/, "a,b"],
 	["different commits", [one, two], {}, /different commits.*heads are 1111111, 2222222/, "a,b"],
@@ -194,7 +184,6 @@ it("any order of parts gives the same result, which names every missing part", (
 			const order = new Map(given.map((some) => [some, random.next().value ?? 0]));
 			const shuffled = given.toSorted((x, y) => order.get(x)! - order.get(y)!);
 			const options = planned.length === 0 ? {} : { expected: planned.map((name) => ({ name })) };
-			// Two parts with the same name are both refused, so it does not matter which of them is named.
 			const merged = merge(given, options);
 			expect(merge(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name)).toSorted();
@@ -225,7 +214,7 @@ const lost = buildGate({ gate: "coverage", engine: "int8", status: "warn", messa
 const looser = buildGate({ gate: "limit-change", status: "warn", message: "gates.p99.fail: 20 % → off." });
 const about = ({ gates }: Result) => gates.filter(({ gate }) => /^(coverage|limit-change)$/.test(gate));
 
-it("findings on the whole change, which several parts and the plan share, appear once and without a part", () => {
+it("findings that several parts and the plan share appear once and without a part", () => {
 	const review = [lost, { ...looser, location: { path: "trtgate.yml", line: 3 } }];
 	const ofPart = { ...looser, message: `${looser.message.slice(0, -1)}, in 2 workloads.` };
 	const both = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
@@ -241,7 +230,7 @@ it("findings of a single part stay beside those of the plan", () => {
 		expect(about(merge([own, part("h200")], { review: [other] }))).toEqual([lost, other]);
 });
 
-it("a merged result is at best what the plan found, and does not pass if a part is missing", () => {
+it("a merged result is at best what the plan found, and no pass without a part", () => {
 	for (const status of ["pass", "warn", "fail"] as const)
 		expect(merge(parts, { review: [{ ...looser, status }] }).outcome).toBe(status);
 	const review = [{ ...looser, status: "pass" as const }];
@@ -259,13 +248,13 @@ it.each(Object.entries(resultCases))("the case %s can be merged with another", (
 
 const { maxBytes } = inputKinds.result;
 
-function bounded(given: readonly PartInput[]): Result {
+function bounded(given: readonly PartInput[]) {
 	const result = merge(given);
 	expect(Buffer.byteLength(JSON.stringify(result, null, "\t"))).toBeLessThanOrEqual(maxBytes);
 	return result;
 }
 
-it("a merged result that would be too large to be read again keeps the smallest parts, and names the others", () => {
+it("a merged result that would be too large keeps the smallest parts, and names the others", () => {
 	const note = (text: string) => part(text, { notes: [text.repeat(maxBytes / 3)] });
 	const result = bounded([note("b"), part("a", { notes: ["small"] }), note("d"), note("c")]);
 	expect(states(result)).toBe("a merged,b merged,c merged,d refused");

@@ -1,4 +1,3 @@
-// Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
 import type { Comparison, Finding, GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
 import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
@@ -22,10 +21,9 @@ const calm: Required<Records> = {
 };
 const { backend } = buildResult();
 
-/** A part that ran on a version. */
 type Ran = readonly [version: string, records: Records, device?: string];
 
-function merged(...ran: readonly Ran[]): Result {
+function merged(...ran: readonly Ran[]) {
 	const of = <Key extends keyof typeof calm>(key: Key) =>
 		ran.flatMap(([part, records]) =>
 			(records[key] ?? calm[key]).map((record) => ({ ...record, part })),
@@ -48,7 +46,6 @@ const golden = (state: GoldenVerdict["state"], ...checks: Partial<GoldenCheck>[]
 	return { golden: [buildGolden({ state, checks: checks.map(buildCheck) })] };
 };
 const openings = { stop: "Do not upgrade yet", unknown: "Not decided", review: "Upgrade after a review" };
-/** Its weight and what it counts, or the start of the decision. */
 type Decision = `${keyof typeof openings}: ${string}` | `Upgrade: ${string}`;
 
 function expectUpgrade(result: Result, decision: Decision, fact: string) {
@@ -69,7 +66,7 @@ const flag = { findings: [finding("No `--fp16`.", { engine: "fp16" })] };
 const wrong = { got: 0.02, pass: false };
 const onOneOnly = "unknown: 1 engine that was not judged on both.";
 
-it.each<[string, Records, Decision, fact: string]>([
+it.each<[string, Records, Decision, string]>([
 	["only the times of two jobs differ", longer, untimed, ""],
 	["a build fails", failed({}), "stop: 1 engine that no longer builds.", "builds: No kernel."],
 	["the machine fails", failed({ kind: "runner" }), "unknown: 1 engine that the m", "fault of the machine"],
@@ -87,7 +84,6 @@ const topK = { ...bothWrong, metric: "top-k", severity: "warn" } as const;
 const fine = { base: 0.001, got: 0.001 };
 const { base: _, ...ofNoBase } = buildCheck(wrong);
 const noBase = { golden: [buildGolden({ state: "mismatch", checks: [ofNoBase] })] };
-/** Both sides of one revision. */
 const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
 const versions = (base: string, head: string) => {
 	return { backend: { ...backend, version: head }, baseBackend: { ...backend, version: base } };
@@ -123,7 +119,7 @@ it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	);
 });
 
-it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {
+it("each newer version is compared with the oldest, on the same device and with the same engines", () => {
 	const all = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}]));
 	expect(all.map(({ from, to }) => `${from} ${to}`)).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
 	const other = { builds: [buildBuild({ model: "other" })] };
@@ -135,7 +131,7 @@ it("each newer version is compared with the oldest, and only on the same kind of
 const filesDiffer = /differ in their files .*10\.6\.0 and 11\.2\.1/;
 const noOther = /^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/;
 
-it.each<[string, Partial<Result["arms"]>, to: string, RegExp | null]>([
+it.each<[string, Partial<Result["arms"]>, string, RegExp | null]>([
 	["one revision on two versions", {}, "11.2.1", null],
 	["two revisions", { base: { label: "main", commit: "b2" } }, "11.2.1", filesDiffer],
 	["a commit and its changed folder", { head: { label: "." } }, "11.2.1", filesDiffer],

@@ -25,6 +25,8 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
+const read = (file: string) => fileModelReader().read(`test/fixtures/${file}.onnx`);
+
 const files = [
 	"models/classifier",
 	"models/quantised",
@@ -36,7 +38,7 @@ const files = [
 ];
 
 it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
-	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
+	const model = await read(file);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
 		const cost = figuresOf(costsOf(model.onnx)({ shapes: {} }));
 		const output = { model: describeModel(model), cost, findings: preflight(model, { backend }) };
@@ -45,7 +47,7 @@ it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 });
 
 it("describeModel counts nodes, subgraphs, operators and weights", async () => {
-	const summary = describeModel(await fileModelReader().read("test/fixtures/onnx/structures.onnx"));
+	const summary = describeModel(await read("onnx/structures"));
 	expect(summary).toMatchObject({
 		irVersion: 8,
 		producer: "fixture",
@@ -65,8 +67,8 @@ it("describeModel counts nodes, subgraphs, operators and weights", async () => {
 	expect(summary.weights[0]).toMatchObject({ dtype: "float", tensors: 3 });
 });
 
-it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
-	const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
+it("the terminal text shows the model, each finding with its fix, and the count", async () => {
+	const model = await read("models/bad-missing-weights");
 	expect(
 		renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
 	).toMatchInlineSnapshot(`
@@ -90,9 +92,8 @@ it("the terminal text shows the model, then each finding with its fix, then the 
 });
 
 it("every code has a heading in the documentation, and every heading a code", () => {
-	const headings = [
-		...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm),
-	].map((match) => match[1]);
+	const page = readFileSync("docs/troubleshooting/preflight.md", "utf8");
+	const headings = [...page.matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });
 
@@ -100,8 +101,8 @@ it("the schema of preflight's JSON refuses an incomplete description", () => {
 	expect(() => expectSchema({ model: {}, findings: [] }, "preflight")).toThrow();
 });
 
-it("the terminal text is coloured only on request, and its names carry no control characters", async () => {
-	const model = await fileModelReader().read("test/fixtures/models/bad-missing-tensor.onnx");
+it("the terminal text is coloured only on request, without control characters in names", async () => {
+	const model = await read("models/bad-missing-tensor");
 	const hostile = { ...model, onnx: { ...model.onnx, producer: "\u001b]0;title\u0007" } };
 	const findings = preflight(hostile, { backend: "tensorrt" });
 	expect(renderPreflight(describeModel(hostile), findings)).not.toContain("\u001b");
@@ -158,8 +159,7 @@ const typed = (name: string, dims: OnnxDim[] | null, dtype: OnnxDType = "float")
 	...{ name, kind: "tensor", dtype, dims },
 });
 
-const sidesOf = (sides: Sides): OnnxModel =>
-	({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
+const sidesOf = (sides: Sides) => ({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
 const x = typed("x", ["batch", 8]);
 const y = typed("y", ["batch", 4]);
 const base: Sides = { inputs: [x], outputs: [y] };
@@ -172,11 +172,7 @@ it.each<[string, Partial<Sides>, string[]]>([
 	["an output of fixed size where none was told", { outputs: [typed("y", [1, 4])] }, []],
 	["an input of any size where it was fixed", { inputs: [typed("x", ["batch", null])] }, []],
 	["an input of fixed size", { inputs: [typed("x", [1, 8])] }, [`${input} → x float32 [1, 8]`]],
-	[
-		"an input of another rank",
-		{ inputs: [typed("x", ["batch", 2, 4])] },
-		[`${input} → x float32 [batch, 2, 4]`],
-	],
+	["another rank", { inputs: [typed("x", ["batch", 2, 4])] }, [`${input} → x float32 [batch, 2, 4]`]],
 	["another type", { inputs: [typed("x", ["batch", 8], "float16")] }, [`${input} → x float16 [batch, 8]`]],
 	["a renamed output", { outputs: [typed("z", ["batch", 4])] }, [`${output} → z float32 [batch, 4]`]],
 	["another output", { outputs: [y, typed("z", [2])] }, ["output – → z float32 [2]"]],

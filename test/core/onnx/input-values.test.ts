@@ -11,7 +11,7 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
-/** Constants such as `two 2`, `steps 20 10`, and tables such as `words 50×4`. */
+/** Such as `two 2`, `steps 20 10`, and the table `words 50×4`. */
 function constants(text: string): Bytes[] {
 	return text.split(", ").flatMap((each) => {
 		const [name = "", ...values] = each.split(" ");
@@ -22,7 +22,6 @@ function constants(text: string): Bytes[] {
 	});
 }
 
-/** The values that an int64 input `x` may hold if these nodes read it. */
 function valuesOf(given: NonNullable<ModelInit["nodes"]>, weights = "") {
 	const onnx = modelOf({
 		nodes: given,
@@ -43,7 +42,7 @@ it.each([
 	],
 	["ids = Add(x, two); y = Gather(words, ids)", "words 50×4, two 2", "range -2 47"],
 	[
-		// Negative ids count from the end of the table, and are chosen by products.
+		// Negative ids count from the end of the table.
 		`wrapped = Add(x, fifty); float = Cast(x); negative = Less(float, zero); other = Not(negative);
 		one = Cast(negative); two = Cast(other); kept = Mul(x, two); moved = Mul(one, wrapped);
 		ids = Add(moved, kept); y = Gather(words, ids)`,

@@ -4,7 +4,7 @@ import { ConfigError } from "../../../src/core/errors.ts";
 import type { PreflightContext } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 
-async function judge(name: string, context: PreflightContext): Promise<string> {
+async function judge(name: string, context: PreflightContext) {
 	try {
 		const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
 		const [first] = preflight(model, context).filter((finding) => finding.severity !== "note");
@@ -32,14 +32,9 @@ it.each<[string, string, string]>([
 		.split(" ")
 		.map((name): [string, string, string] => [name, "nothing", "nothing"]),
 ])("preflight judges %s", async (...[name, onnxruntime, tensorrt]) => {
-	const versions = ["10.6.0", "10.15.1", "11.1"];
-	const answers = await Promise.all(
-		versions.map((version) => judge(name, { backend: "tensorrt", tensorrt: version })),
-	);
-	expect([await judge(name, { backend: "onnxruntime" }), ...answers]).toEqual([
-		onnxruntime,
-		...versions.map(() => tensorrt),
-	]);
+	expect(await judge(name, { backend: "onnxruntime" })).toBe(onnxruntime);
+	for (const version of ["10.6.0", "10.15.1", "11.1"])
+		expect(await judge(name, { backend: "tensorrt", tensorrt: version }), version).toBe(tensorrt);
 });
 
 it.each<[string, PreflightContext["precision"], string, string]>([

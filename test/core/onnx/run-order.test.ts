@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { nodesInRunOrder, producersOf, scopesOf } from "../../../src/core/onnx/walk.ts";
 import { graph, modelOf, nodes, value } from "../../support/onnx-writer.ts";
 
-it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of the file", () => {
+it("nodesInRunOrder puts nodes on and behind cycles last, in the file's order", () => {
 	const file = `
 		[behind] b = Add(round); [round] round = Add(round, first); [second] s = Add(first); [first] first = Add(x)
 	`;
@@ -10,7 +10,7 @@ it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of t
 	expect(names).toEqual(["first", "second", "behind", "round"]);
 });
 
-it("producersOf handles bodies that read more outer names than a call can have arguments", () => {
+it("producersOf handles bodies that read more names than a call takes arguments", () => {
 	const names = Array.from({ length: 300_000 }, (_, at) => `t${at}`);
 	const inner = graph({ inputs: [], nodes: "r = Add(a)", outputs: [value("r")] });
 	const middle = graph({ inputs: [], nodes: nodes("q = If<body=$0>()", inner), outputs: [value("q")] });

@@ -1,4 +1,3 @@
-// Which engine of the base each engine of the head is compared with.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Precision } from "../../../generated/config.ts";
@@ -15,35 +14,25 @@ const [plain] = engineSpecs(buildConfig());
 function spec(id: string, { precision = "fp32", onnx = "net.onnx" }: Built = {}): EngineSpec {
 	const [model = "", engine = ""] = id.split("/");
 	const { engine: own, ...of } = plain!;
-	return {
-		...of,
-		id,
-		model: { ...of.model, name: model },
-		engine: { ...own, name: engine, precision, onnx },
-	};
+	const named = { model: { ...of.model, name: model }, engine: { ...own, name: engine, precision, onnx } };
+	return { ...of, id, ...named };
 }
 
 const always = () => true;
 const never = () => false;
-const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
+const sameFile = (one: EngineSpec, other: EngineSpec) => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
+it("findCounterparts finds a renamed engine by the same content only", () => {
 	const [base, head] = [[spec("net/old")], [spec("net/new")]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
 	expect(findCounterparts(base, head, never).size).toBe(0);
 });
 
-it("findCounterparts matches a renamed engine with the most similar of several engines of one file", () => {
-	const base = [
-		spec("old/fast", { precision: "fp16" }),
-		spec("old/small", { precision: "int8" }),
-		spec("old/exact", { precision: "fp32" }),
-	];
-	const head = [
-		spec("new/quantised", { precision: "int8" }),
-		spec("new/fast", { precision: "bf16" }),
-		spec("new/reference", { precision: "fp32" }),
-	];
+it("findCounterparts prefers the most similar of several engines of one file", () => {
+	const specs = (precisions: Record<string, Precision>) =>
+		Object.entries(precisions).map(([id, precision]) => spec(id, { precision }));
+	const base = specs({ "old/fast": "fp16", "old/small": "int8", "old/exact": "fp32" });
+	const head = specs({ "new/quantised": "int8", "new/fast": "bf16", "new/reference": "fp32" });
 	const found = { "new/quantised": "old/small", "new/fast": "old/fast", "new/reference": "old/exact" };
 	const expected = new Map(Object.entries(found));
 	expect(findCounterparts(base, head, always)).toEqual(expected);
@@ -71,7 +60,6 @@ it("findCounterparts pairs one to one, namesakes first, and otherwise only the s
 				if (own !== other && one !== undefined && two !== undefined) expect(sameFile(two, one)).toBe(true);
 			}
 			for (const { id } of head) if (bases?.has(id)) expect(found.get(id)).toBe(id);
-			// Nothing that could be compared is left over.
 			const taken = new Set(found.values());
 			for (const one of head.filter(({ id }) => !found.has(id)))
 				for (const other of base.filter(({ id }) => !taken.has(id))) expect(sameFile(other, one)).toBe(false);

@@ -1,4 +1,3 @@
-// The plan: order, first sides, estimates, and its text.
 import { expect, it } from "vitest";
 import { firstArms } from "../../../src/core/compare/pairs.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
@@ -54,7 +53,7 @@ it("renderPlan shows what would be done and where settings come from", async () 
 	await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
 });
 
-it("renderPlan shows each side's build by its own recipe, and the base's under its own name", () => {
+it("renderPlan shows each side's build by its own recipe and name", () => {
 	const of = (text: string) => loaded(`version: 1\nmodels: { net: ${text} }`);
 	const [base, head] = [
 		of("{ onnx: old.onnx, engines: { e: { precision: fp32 } } }"),

@@ -1,20 +1,19 @@
-// The job matrix: who measures what where, under which names, and what is too much.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
+import { formatMatrix, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
 import { artifactName } from "../../../src/host/formats/github/names.ts";
 import { loaded } from "../config/load.ts";
 
-const artifactOf = (job: string): string => artifactName("trtgate", { config: "trtgate.yml", job });
+const artifactOf = (job: string) => artifactName("trtgate", { config: "trtgate.yml", job });
 
 const modelLines = `models:
   resnet50: { onnx: a.onnx, engines: { fp16: { precision: fp16 }, int8: { precision: int8 } } }
   bert: { onnx: b.onnx }
 `;
 
-function plan(runners: string, name = ""): MatrixJob[] {
+function plan(runners: string, name = "") {
 	const config = loaded(`version: 1\n${modelLines}${runners === "" ? "" : `runners: ${runners}\n`}`);
 	return planMatrix({ config, labels: ["ubuntu-latest"], artifactOf, name });
 }
@@ -63,28 +62,25 @@ it("planMatrix refuses more jobs than GitHub runs", () => {
 	);
 });
 
-it("planMatrix gives every job a distinct name that artifacts may have, and loses no engine, whatever runners are called", () => {
+it("planMatrix gives every job a valid name of its own, and loses no engine, whatever runners are called", () => {
 	const text = fc
 		.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
 		.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));
 	const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
 	const config = loaded(`version: 1\n${modelLines}`);
+	const splits = fc.constantFrom("none" as const, "model" as const, "engine" as const);
 	fc.assert(
-		fc.property(
-			names,
-			fc.constantFrom("none" as const, "model" as const, "engine" as const),
-			(list, split) => {
-				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
-				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
-				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
-				for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
-				const engines = jobs.flatMap(({ only }) =>
-					keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines),
-				);
-				expect(engines.length).toBe(3 * list.length);
-				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
-			},
-		),
+		fc.property(names, splits, (list, split) => {
+			const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
+			const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
+			expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
+			for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
+			const engines = jobs.flatMap(({ only }) =>
+				keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines),
+			);
+			expect(engines.length).toBe(3 * list.length);
+			expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
+		}),
 	);
 });
 

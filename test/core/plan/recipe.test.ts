@@ -1,11 +1,10 @@
-// A side's recipe: every setting that differs is shown, and makes another engine.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../src/core/plan/recipe.ts";
 import { loaded } from "../config/load.ts";
 
 const int8 = "precision: int8";
-const sha = (digit: string): string => digit.repeat(64);
+const sha = (digit: string) => digit.repeat(64);
 
 function recipeOf(
 	engine: string,
@@ -17,10 +16,15 @@ function recipeOf(
 	return { spec: spec!, modelSha256: sha("a"), ...files };
 }
 
+function expectSameEngine(one: RecipeOf, other: RecipeOf, is: boolean) {
+	expect(isSameRecipe(one, other)).toBe(is);
+	expect(recipeText(one) === recipeText(other)).toBe(is);
+}
+
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = `${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`;
 
-it.each<[what: string, base: string, head: string, was: string, is: string]>([
+it.each([
 	["precision", "precision: fp16", "", "fp16", "int8"],
 	["optimization-level", "", "optimization-level: 0", "3", "0"],
 	["workspace", "", "workspace: 512MiB", "TensorRT's default", "512 MiB"],
@@ -47,8 +51,7 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 it("the recipe changes with the model file, which has no row of its own", () => {
 	const [one, other] = [recipeOf(int8), recipeOf(int8, { modelSha256: sha("b") })];
 	expect(recipeRows(one, other)).toEqual([]);
-	expect(isSameRecipe(one, other)).toBe(false);
-	expect(recipeText(one)).not.toBe(recipeText(other));
+	expectSameEngine(one, other, false);
 });
 
 it.each(["plugins: [a.so]", "calibration: net.cache"])(
@@ -62,16 +65,14 @@ it.each(["plugins: [a.so]", "calibration: net.cache"])(
 			return recipeOf(engine, { assets });
 		};
 		expect(recipeRows(withFile("a"), withFile("b"))).toHaveLength(1);
-		expect(isSameRecipe(withFile("a"), withFile("b"))).toBe(false);
-		expect(recipeText(withFile("a"))).not.toBe(recipeText(withFile("b")));
+		expectSameEngine(withFile("a"), withFile("b"), false);
 		const renamed = withFile("a", `${int8}, ${setting.replace(/a\.so|net\.cache/, "renamed")}`);
 		expect(recipeRows(withFile("a"), renamed)).toHaveLength(1);
-		expect(isSameRecipe(withFile("a"), renamed)).toBe(true);
-		expect(recipeText(withFile("a"))).toBe(recipeText(renamed));
+		expectSameEngine(withFile("a"), renamed, true);
 	},
 );
 
-it("the recipe of an engine names where its model comes from, and another source of the same bytes makes the same engine", () => {
+it("the recipe names the model's source, but the same bytes from elsewhere make the same engine", () => {
 	const plain = recipeOf(int8);
 	for (const [what, other] of [
 		["onnx", recipeOf(`${int8}, onnx: moved.onnx`)],
@@ -79,12 +80,11 @@ it("the recipe of an engine names where its model comes from, and another source
 		["inputs.x.fill", recipeOf(int8, { model: "inputs: { x: { fill: ones } }" })],
 	] as const) {
 		expect(recipeRows(plain, other).map((row) => row.what)).toEqual([what]);
-		expect(isSameRecipe(plain, other)).toBe(true);
-		expect(recipeText(plain)).toBe(recipeText(other));
+		expectSameEngine(plain, other, true);
 	}
 });
 
-it("the recipe stays the same if lines, limits and workloads move, and flags change places", () => {
+it("the recipe stays the same if lines, limits, workloads or flags move", () => {
 	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
 	const flags = 'flags: ["--refit", "--sparsity=enable"]';
 	for (const other of [
@@ -93,12 +93,10 @@ it("the recipe stays the same if lines, limits and workloads move, and flags cha
 		recipeOf(`${flags}, workloads: [{ name: two, streams: 2 }], golden: g.json`),
 	]) {
 		expect(recipeRows(plain, other)).toEqual([]);
-		expect(isSameRecipe(plain, other)).toBe(true);
-		expect(recipeText(plain)).toBe(recipeText(other));
+		expectSameEngine(plain, other, true);
 	}
 	expect(recipeRows(recipeOf(int8), recipeOf(`${int8}, optimization-level: 3`))).toEqual([]);
-	const [one, other] = [recipeOf(`${int8}, dims: { a: 1, b: 2 }`), recipeOf(`${int8}, dims: { b: 2, a: 1 }`)];
-	expect([isSameRecipe(one, other), recipeText(one)]).toEqual([true, recipeText(other)]);
+	expectSameEngine(recipeOf("dims: { a: 1, b: 2 }"), recipeOf("dims: { b: 2, a: 1 }"), true);
 });
 
 it("the recipe differs by the shape of an input, which the builder is given", () => {

@@ -1,4 +1,3 @@
-// A plan's findings about the whole change, as text and back.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
@@ -36,7 +35,7 @@ it("a review of any names and messages comes through", () => {
 	);
 });
 
-it("a review that is too long for an output keeps what fails, and cuts long messages", () => {
+it("a review too long for an output keeps what fails, and cuts long messages", () => {
 	const passed: GateResult[] = Array(1999).fill({ ...lost, status: "pass" });
 	const many = [...passed, lost];
 	const kept = parseReview(formatReview([...many, { ...lost, message: "x".repeat(100_000) }]));
@@ -47,7 +46,7 @@ it("a review that is too long for an output keeps what fails, and cuts long mess
 
 const changed = (changes: object) => JSON.stringify([{ ...lost, ...changes }]);
 
-it.each<[what: string, text: string]>([
+it.each([
 	["no JSON", "{"],
 	["no list", "{}"],
 	["null", "null"],

@@ -1,4 +1,3 @@
-// Without rules of the base, a pull request's own config gets only the machine that the workflow names.
 import { expect, it } from "vitest";
 import { refuseNewRunners } from "../../../src/core/plan/matrix.ts";
 import { loaded } from "../config/load.ts";

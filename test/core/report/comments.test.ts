@@ -1,5 +1,3 @@
-// What GitHub shows: comments, whose words are reviewed as files, check runs and alarms; markers that nobody can forge or
-// break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
@@ -32,12 +30,11 @@ import { hostileNames, resultCases } from "../../support/result-cases.ts";
 import { shownLines } from "../../support/shown-lines.ts";
 
 const hostile = renderMarkdown(resultCases["hostile"]!);
-/** Fences and code show their content unchanged. */
 const unfenced = hostile.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "");
 const countOf = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 
 it.each(Object.entries(resultCases))(
-	"renderMarkdown of %s is the reviewed text, fits a comment and closes what it opens",
+	"renderMarkdown of %s is as reviewed, fits a comment and closes what it opens",
 	async (name, result) => {
 		const text = renderMarkdown(result);
 		await expect(text).toMatchFileSnapshot(`../../fixtures/reports/${name}.md`);
@@ -143,7 +140,7 @@ it.each([
 	expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
 });
 
-it("a marker prefers the later run, then the later attempt, and has one id for each config and name", () => {
+it("a marker prefers the later run, then attempt, and has one id for each config and name", () => {
 	const isAfter = (other: object) => isNewer({ ...marker, ...other }, marker);
 	const others = [{ runId: 13, attempt: 1 }, { attempt: 3 }, {}, { runId: 11, attempt: 9 }];
 	expect(others.map(isAfter)).toEqual([true, true, false, false]);
@@ -185,26 +182,23 @@ it.each([
 	expect(text.match(/^## /gm)).toHaveLength(1);
 });
 
-it.each([400, 3000])(
-	"what is published of %i workloads fits GitHub's limits and says what is left out",
-	(count) => {
-		const workloads = Array.from({ length: count }, (_, at) =>
-			buildWorkload({ id: `w${at}`, model: `${"🚗".repeat(30)}${at}`, verdict: "regressed" }),
-		);
-		const gates = workloads.map(({ model, engine, workload }) =>
-			buildGate({ model, engine, workload, status: "fail", message: `${model} is slower.` }),
-		);
-		const result = buildResult({ outcome: "fail", workloads, gates });
-		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
-			expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
-			expect(text).toMatch(/left out/);
-		}
-		const check = describeCheckRun(result, {});
-		expect(check.summary.length).toBeLessThanOrEqual(65_535);
-		expect(check.annotations).toHaveLength(200);
-		expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
-	},
-);
+it.each([400, 3000])("%i workloads fit GitHub's limits, with a word on what is left out", (count) => {
+	const workloads = Array.from({ length: count }, (_, at) =>
+		buildWorkload({ id: `w${at}`, model: `${"🚗".repeat(30)}${at}`, verdict: "regressed" }),
+	);
+	const gates = workloads.map(({ model, engine, workload }) =>
+		buildGate({ model, engine, workload, status: "fail", message: `${model} is slower.` }),
+	);
+	const result = buildResult({ outcome: "fail", workloads, gates });
+	for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
+		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
+		expect(text).toMatch(/left out/);
+	}
+	const check = describeCheckRun(result, {});
+	expect(check.summary.length).toBeLessThanOrEqual(65_535);
+	expect(check.annotations).toHaveLength(200);
+	expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
+});
 
 it.each([
 	["refs/pull/7/merge", "c".repeat(40), "head ccccccc (merged as eeeeeee), no base"],
@@ -237,7 +231,7 @@ it("links appear if there is something to open, else names", () => {
 		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe(unlinked);
 });
 
-it("a check run concludes with the outcome, names the runner's fault, and annotates the config's first line if a gate has no place", () => {
+it("a check run concludes with the outcome, names the runner's fault, and annotates line 1 if a gate has no place", () => {
 	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
 	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
 	expect(describeCheckRun(broken, {}).title).toMatch(
@@ -248,7 +242,7 @@ it("a check run concludes with the outcome, names the runner's fault, and annota
 	expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
 });
 
-it("annotations point at the place in the config, and report the same message about it once", () => {
+it("annotations point into the config, and say the same there once", () => {
 	expect(annotations(resultCases["mismatch-and-slowdown"]!)[0]).toEqual({
 		...{ level: "error", title: "segmenter · fp32 · case0: golden fail", path: "trtgate.yml" },
 		...{ message: "relative-l2 of logits_out is 0.0318; allowed at most 0.001.", line: 14, column: 7 },
@@ -277,7 +271,7 @@ it("annotations carry no control character, and call counted work by its name", 
 	expect(titles).toContain("classifier · fp16 · batch 8: work (CPU, not TensorRT) warn");
 });
 
-it("an alarm sounds for a failure and an error, ends when well, and stays if a comparison was inconclusive", () => {
+it("an alarm sounds for a failure or error, ends when well, and stays if inconclusive", () => {
 	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
 	expect(alarmTitle(broken, "a")).toContain("could not decide for a");
 	expect(alarmBody(broken, alarm, {})).toContain("The scheduled gate could not decide");
@@ -296,7 +290,7 @@ it("an alarm finds its history again, whatever its texts", () => {
 	expect(findHistory("no alarm")).toBeNull();
 });
 
-it("an alarm mentions no user, nor does what says that something was not published, with its fix", () => {
+it("neither an alarm nor a note on what was not published mentions a user", () => {
 	expect(alarmTitle(failed, "@team #4")).not.toMatch(/@team|#4/);
 	expect(alarmTitle(failed, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
 	expect(alarmTitle(failed, "x".repeat(500)).length).toBeLessThanOrEqual(200);

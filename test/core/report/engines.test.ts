@@ -1,4 +1,3 @@
-// Reports on layers: why a workload became slower, in one unit, without claims that the layers do not support; and its graph.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { EngineDiff, WorkloadResult } from "../../../generated/result.ts";
@@ -20,7 +19,7 @@ const explained = (comparison: string, measuredMs: number) =>
 	});
 const slower = explained("slower-head", 0.00113);
 
-it("an explanation states the cause, how much of the change it explains, and what did not change", () => {
+it("an explanation states causes, their share of the change, and what did not change", () => {
 	expect(explanationSentences(slower)).toEqual([
 		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – weights changed: 4,608 → 18,432 values.",
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
@@ -41,7 +40,7 @@ it("an explanation claims nothing below the noise, and names causes outside the 
 	]);
 });
 
-it("a comment on 96 blocks of a transformer with one cause explains it and names the next command in ten lines", () => {
+it("a comment explains one cause in 96 blocks and names the next command in ten lines", () => {
 	const { base, head } = transformerPair(96);
 	const explanation = diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } });
 	const workloads = [buildSlowWorkload({ explanation })];
@@ -81,7 +80,7 @@ const base = buildLayers({ stem: 0.01, [hostile]: 0.02 });
 const times = { stem: 0.02, [hostile]: 0.03, fresh: 0.001 };
 const head = buildLayers(times, { stem: { type: "CaskConvolution" } });
 
-it("the page explains a slower row, and folds all layers of each side, or of one alone with the slowest first", () => {
+it("the page explains a slower row, and folds all layers of each side, or of one by time", () => {
 	const html = page({ layers: { base, head } });
 	const titles = ["<h3>Where the time went</h3>", "All 3 layers of the head", "All 2 layers of the base"];
 	const texts = ['<td class="wrap">new: 1 kernel', "not used by any gate", "CaskConvolution"];
@@ -124,7 +123,7 @@ it("the page holds whatever a file says of layers", () => {
 	);
 });
 
-it("layoutGraph puts readers below what they read, and no two nodes at one place, whatever the edges", () => {
+it("layoutGraph puts readers below what they read, and no two nodes at one place", () => {
 	const graph = fc.integer({ min: 1, max: 40 }).chain((size) => {
 		const node = fc.nat(size - 1);
 		return fc.record({ size: fc.constant(size), edges: fc.array(fc.tuple(node, node), { maxLength: 80 }) });
@@ -144,8 +143,8 @@ it("layoutGraph puts readers below what they read, and no two nodes at one place
 	);
 });
 
-const drawn = (diff: EngineDiff): string => renderDiffs([{ title: "net", diff }], "html", "");
-const count = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length;
+const drawn = (diff: EngineDiff) => renderDiffs([{ title: "net", diff }], "html", "");
+const count = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].length;
 
 it("the graph shows both engines at the same places, and folds what did not change", () => {
 	const pair = transformerPair(12);
@@ -162,7 +161,7 @@ it("the graph shows both engines at the same places, and folds what did not chan
 	expect(count(drawn(diffOf(pair.base, pair.head)), /class="node bad"/g)).toBeGreaterThan(0);
 });
 
-it("a comparison without a change has no graph, and one without edges and times is drawn", () => {
+it("no graph is drawn without a change, but one without edges and times is", () => {
 	const same = recordedArm("same-model", "base");
 	const diff = diffOf(same, same);
 	expect(diff.graph).toBeUndefined();

@@ -1,4 +1,3 @@
-// Texts for other programs: CSV, JUnit XML, SARIF, a release's manifest, and the figures that trackers keep.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ErrorRecord, Finding, Result } from "../../../generated/result.ts";
@@ -25,7 +24,7 @@ import { resultCases } from "../../support/result-cases.ts";
 const slow = { workloads: [buildSlowWorkload()] };
 const csvOf = (over: Partial<Result>) => readCsv(renderCsv(buildResult(over)));
 
-function firstRow(over: Partial<Result>): Record<string, string> {
+function firstRow(over: Partial<Result>) {
 	const [header = [], row = []] = csvOf(over);
 	return Object.fromEntries(header.map((name, at) => [name, row[at] ?? ""]));
 }
@@ -40,7 +39,7 @@ it.each(Object.entries(resultCases))(
 	},
 );
 
-it("the CSV states units in the headers, figures without loss, and nothing of what is unknown", () => {
+it("the CSV states units in the headers, exact figures, and nothing unknown", () => {
 	expect(firstRow(slow)).toMatchObject({
 		...{ model: "classifier", workload: "batch 8", shapes: "images: 8×3×32×32", verdict: "regressed" },
 		...{ latency_change_fraction: "0.0416", latency_change_low_fraction: "0.0372" },
@@ -75,7 +74,7 @@ const faults: ErrorRecord[] = [
 	{ kind: "github", code: "github-permission", message: "No right." },
 ];
 
-it("JUnit XML shows each status as JUnit knows it, inconclusive never as passed, and no fault of GitHub", () => {
+it("JUnit XML shows each status, inconclusive never as passed, and no fault of GitHub", () => {
 	const gates = (["pass", "warn", "fail", "inconclusive", "error"] as const).map((status) =>
 		buildGate({ status, workload: status, message: `It is ${status}.` }),
 	);
@@ -123,7 +122,7 @@ it("SARIF names the place, the problem, the fix, and where to read on", () => {
 	expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\/preflight\.md#dims-unbound$/);
 });
 
-it("SARIF holds the config's faults as results at the config, the machine's as notifications, and none of GitHub's", () => {
+it("SARIF holds the config's faults as results, the machine's as notifications, none of GitHub's", () => {
 	const run = sarifOf({ errors: faults, outcome: "error" });
 	const locations = [{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } }];
 	expect(run.results).toMatchObject([{ ruleId: "config-value", locations }]);
@@ -163,7 +162,7 @@ it("a manifest names the head's engines, models, recipes and goldens, and what d
 
 const figuresOf = (over: Partial<Result>) => headFigures(buildResult(over));
 
-it("trackers get the head's figures, with the lowest and highest of its runs, and the worst golden case of each metric", () => {
+it("trackers get the head's figures with their range, and the worst golden case of each metric", () => {
 	const golden = [0.001, 0.004, 0.002].map((got, at) =>
 		buildGolden({ case: `case${at}`, checks: [buildCheck({ got })] }),
 	);
@@ -187,7 +186,7 @@ it("trackers get no figure that was not measured, not built or not finite", () =
 	expect(figures.map(({ measure }) => measure)).toEqual(["latency", "throughput"]);
 });
 
-it("trackers get the part of a merged result in every name, its machine, and on a CPU that it was not TensorRT", () => {
+it("trackers get the part in every name, its machine, and on a CPU that it was not TensorRT", () => {
 	const backend = { ...buildResult().backend, device: "NVIDIA L4" };
 	const figures = figuresOf({
 		parts: [{ name: "l4", state: "merged", backend }],

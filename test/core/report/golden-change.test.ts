@@ -1,5 +1,3 @@
-// A golden that changed, in reports and in the pull request that proposes it: louder where it is weaker, no word of a
-// model is markup, and it always fits.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -41,7 +39,7 @@ function judged(gates: string, of: GoldenChange = change) {
 	return judgeGoldenChange(of, config, config.gates);
 }
 
-it("the gate of changed goldens warns, fails or is off, and says what is weaker and why, or removed", () => {
+it("the gate of changed goldens warns, fails or is off, and says what is weaker or removed", () => {
 	const message = expect.stringMatching(
 		/^Golden net@3 became net@4 and is weaker: relative-l2 .* 4 outputs moved\. It needs a review\. Ann says: New/,
 	);
@@ -53,7 +51,7 @@ it("the gate of changed goldens warns, fails or is off, and says what is weaker 
 	expect(removed?.message).toBe("Golden net@3 was removed: It is gone. It needs a review.");
 });
 
-it("reports say once and loudly what is weaker, what moved and why, with users' text escaped", () => {
+it("reports say once and loudly what is weaker, what moved and why, in escaped text", () => {
 	const result = { ...buildResult(), goldenChanges: [change], gates: judged("") };
 	expect(highlights(result).filter(({ title }) => /golden/.test(title))).toMatchObject([
 		{
@@ -89,7 +87,7 @@ function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
 
 const first: RecordedGolden = { ...golden, before: null, change: null };
 
-it("the title of a pull request names the only model, and whether any golden was there before", () => {
+it("a pull request's title names the only model, and whether any golden was there before", () => {
 	const titleOf = (...goldens: RecordedGolden[]) => goldenPullTitle({ goldens });
 	expect(titleOf(golden)).toBe("Record the golden of net again");
 	expect(titleOf(first)).toBe("Record the golden of net");
@@ -111,7 +109,6 @@ it("a pull request names the author, the reason, the models' commit, what moved,
 	expect(body).toMatch(/^\| logits \| relative-l2 \| fp16 \| \S+ \| \S+ \| looser \|$/m);
 });
 
-/** Hostile names of people and files. */
 const hostile =
 	"x|y`z <!-- trtgate: goldens --> @acme/team fixes #12 GH-7 **b** [a](https://evil.example) ![i](//e) <img src=x onerror=1> $a$ \u202e\u001b[31m\n# head\n| a | b |\n::error::x\r\n- [ ] do";
 
@@ -127,12 +124,12 @@ function hostilePull(text: string): GoldenPull {
 	return pullOf({ goldens, reason: text, author: text, notes: [text] });
 }
 
-/** Cells of a row as GitHub's Markdown cuts them: a bar counts unless an odd number of backslashes stands before it. */
-function cellsOf(row: string): number {
+/** A bar ends a cell unless an odd number of backslashes stands before it. */
+function cellsOf(row: string) {
 	return [...row.matchAll(/(?<!\\)(?:\\\\)*\|/g)].length - 1;
 }
 
-it("hostile text in a pull request mentions nobody, references nothing, and contains no link and no HTML", () => {
+it("hostile text in a pull request is no mention, reference, link or HTML", () => {
 	const body = goldenPullBody(hostilePull(hostile));
 	expect(body).not.toMatch(/@\w|#\d|GH-\d|:\/\/|<img|(?<!\\)\]\(/i);
 	expect(body.match(/<!--/g)).toHaveLength(1);
@@ -143,7 +140,7 @@ it("hostile text in a pull request mentions nobody, references nothing, and cont
 	expect(lines.filter((line) => line.startsWith("|")).map(cellsOf)).toEqual([3, 3, 3, 6, 6, 6]);
 });
 
-it("hostile text in a commit's message and a title mentions nobody, closes nothing, and leaves the last line to us", () => {
+it("hostile text in a commit's message and a title is no mention or reference, and not the last line", () => {
 	const message = goldenCommitMessage(hostilePull(`${hostile}\n\nTrtgate-Goldens: other`));
 	expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
 	expect(message.match(/^Trtgate-Goldens:/gm)).toHaveLength(1);
@@ -152,7 +149,7 @@ it("hostile text in a commit's message and a title mentions nobody, closes nothi
 	}
 });
 
-it("a pull request of many models has fewer rows for each, and says how many there are", () => {
+it("a pull request of many models has fewer rows for each, and counts the rest", () => {
 	const row = { case: "c".repeat(60), output: "o".repeat(60), relativeL2: 0.5, maxAbs: 1 };
 	const long = { ...change, moved: new Array(100).fill(row), movedTotal: 100 };
 	const body = goldenPullBody(pullOf({ goldens: new Array(30).fill({ ...golden, change: long }) }));
@@ -160,7 +157,7 @@ it("a pull request of many models has fewer rows for each, and says how many the
 	expect(body.match(/… and 90 more moved outputs/g)).toHaveLength(30);
 });
 
-it("a pull request always fits GitHub's 65,536 characters, its title 256, and no character is cut in two", () => {
+it("a pull request fits GitHub's 65,536 characters, its title 256, and no character is cut in two", () => {
 	const word = fc.oneof(anyText(20), fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)));
 	fc.assert(
 		fc.property(word, fc.integer({ min: 0, max: 60 }), (text, count) => {

@@ -1,5 +1,3 @@
-// Highlights: their choice and wording, never longer than a comment allows; whole sets of goldens as such, and probes never
-// as a reference.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict, ProbeResult } from "../../../generated/result.ts";
@@ -22,7 +20,7 @@ import {
 import { inEveryFormat } from "../../support/every-format.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
-it("highlights say what is still possible after an inconclusive comparison, and that it is not a pass", () => {
+it("highlights say what an inconclusive comparison leaves possible, and that it is not a pass", () => {
 	const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038] });
 	const workload = buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } });
 	expect(highlights(buildResult({ workloads: [workload] }))[0]?.sentences.slice(0, 2)).toEqual([
@@ -31,7 +29,7 @@ it("highlights say what is still possible after an inconclusive comparison, and 
 	]);
 });
 
-it("highlights list an engine that fails on both sides once, and never report a machine's fault as a refusal", () => {
+it("highlights list an engine that fails on both sides once, a machine's fault as an error", () => {
 	const excerpt = Array.from({ length: 30 }, (_, line) => `line ${line}`);
 	const about = { code: "tool-crashed", title: "The worker ended.", fix: "Read the log." };
 	const failure = { ...about, kind: "runner", excerpt } as const;
@@ -50,7 +48,7 @@ it("highlights call a base that does not build a note", () => {
 	expect(highlights(buildResult({ builds }))).toMatchObject([{ title, severity: "note" }]);
 });
 
-it("highlights repeat a backend's caveat in a title about speed only if a merged result has another backend too", () => {
+it("highlights repeat a caveat in titles about speed only beside another backend", () => {
 	const verdicts = ["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const;
 	const gates = ["p99", "memory", "build-time", "max-latency", "run"] as const;
 	const result = buildResult({
@@ -68,7 +66,7 @@ it("highlights repeat a backend's caveat in a title about speed only if a merged
 	}
 });
 
-it("highlights show an open alarm of the history with its size in the title, and its command and course as code", () => {
+it("highlights show an open alarm with its size in the title, its command and course as code", () => {
 	const message =
 		"+1.30 % ± 0.05 % slower since 2026-02-10. It began between 459b217 and 88267e8: `trtgate run`. The last 3 nights: `▁▁█`.";
 	const gates = [buildGate({ gate: "trend", status: "fail", message })];
@@ -80,7 +78,7 @@ it("highlights show an open alarm of the history with its size in the title, and
 	]);
 });
 
-function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {
+function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight) {
 	return countWords([title, ...[...lines, ...sentences].map(withoutMarks), fix].join(" "));
 }
 
@@ -88,7 +86,7 @@ const ofWords = (count: number) => new Array(count).fill("word").join(" ");
 const phrases = (...lengths: number[]) => lengths.map((length) => ofWords(length));
 const blank = { severity: "fail", topic: ["one", "many"] } as const;
 
-it("a highlight has at most 60 words, whatever is reported, and none says that all is well if nothing was checked", () => {
+it("a highlight has at most 60 words, and none says that all is well if nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 	for (const highlight of Object.values(resultCases).flatMap((result) => highlights(result)))
 		expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
@@ -118,7 +116,7 @@ it.each([
 	expect(countWords(short.fix ?? "")).toBe(fix);
 });
 
-const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []): GoldenVerdict =>
+const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []) =>
 	buildGolden({ case: id, state, checks });
 const failing = buildCheck({ metric: "accuracy", got: 0.71, allowed: 0.75, bound: "at-least", pass: false });
 const ofSet: GoldenVerdict = {
@@ -130,7 +128,7 @@ const growth = { base: null, metric: "error-growth", got: 3, allowed: 2, detail 
 const grown = buildCheck({ ...growth, pass: false, severity: "warn" });
 const firstHighlight = (...golden: GoldenVerdict[]) => highlights(buildResult({ golden }))[0];
 
-it.each<[words: string, Partial<GoldenCheck>]>([
+it.each<[string, Partial<GoldenCheck>]>([
 	["is 1.004e-3, 1.004 times the limit of 1e-3", { got: 0.001004, allowed: 0.001 }],
 	["similarity is 0.64 (at least 0.99 required)", { ...failing, got: 0.64, allowed: 0.99, metric: "cosine" }],
 	["is NaN (limit 5e-3)", { got: "NaN" }],
@@ -145,7 +143,7 @@ it.each<[words: string, Partial<GoldenCheck>]>([
 	expect([...(lines ?? []), ...sentences].join(" ")).toContain(words);
 });
 
-it("reports count cases, and whole sets beside them, and describe an error that grew in one sentence", () => {
+it("reports count cases and whole sets, and describe an error that grew in one sentence", () => {
 	const match = ofCase("a", "match");
 	expect(goldenCounts([match, ofCase("b", "mismatch")])).toBe("1 of 2 cases match");
 	expect(goldenCounts([match, ofCase("b", "match", [grown])])).toBe("2 of 2 cases match, 1 with warnings");
@@ -194,15 +192,12 @@ it.each([
 	["", ["warn", "pass"], [`warn: ${depends}`, known]],
 	["gates: { probes: fail }", ["fail", "pass"], [`fail: ${depends}`, known]],
 	["gates: { probes: off }", [], [known]],
-])(
-	"the gate of probes with %j gives %j, and nothing for what is known or does not apply",
-	(gates, is, titles) => {
-		const result = judged(gates);
-		expect(result.gates.map(({ status }) => status)).toEqual(is);
-		expect(told(result)).toEqual(titles);
-		expect(inEveryFormat(result).html).toContain("a row does not depend on its neighbours");
-	},
-);
+])("the gate of probes with %j gives %j, and nothing for the known and the skipped", (gates, is, titles) => {
+	const result = judged(gates);
+	expect(result.gates.map(({ status }) => status)).toEqual(is);
+	expect(told(result)).toEqual(titles);
+	expect(inEveryFormat(result).html).toContain("a row does not depend on its neighbours");
+});
 
 it("reports call probes what they are, without a reference, in every format", () => {
 	const result = judged("");
@@ -216,7 +211,7 @@ it("reports call probes what they are, without a reference, in every format", ()
 	for (const text of Object.values(inEveryFormat(buildResult()))) expect(text).not.toContain("Probes");
 });
 
-it("reports tell answers of probes that are missing or not a number, and escape text from a model", () => {
+it("reports tell probes without an answer or a number, and escape text from a model", () => {
 	const odd = [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })];
 	expect(told(judged("", odd))).toEqual([
 		"warn: net · plain gives no finite output",

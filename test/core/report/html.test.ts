@@ -1,4 +1,3 @@
-// The page: well-formed, self-contained, accessible, and nothing of a user's in it but text; and the pictures in it.
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
@@ -10,7 +9,7 @@ import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../support/error-pic
 import { type Element, readMarkup } from "../../support/read-markup.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
-const mismatch = (checks: GoldenCheck[], over: Partial<GoldenVerdict> = {}): GoldenVerdict =>
+const mismatch = (checks: GoldenCheck[], over: Partial<GoldenVerdict> = {}) =>
 	buildGolden({ state: "mismatch", checks, ...over });
 const withGoldens = (...golden: GoldenVerdict[]) => buildResult({ outcome: "fail", golden });
 const drawnCase = withGoldens(mismatch([buildDrawnCheck()]));
@@ -24,7 +23,7 @@ const named = (elements: readonly Element[], ...names: string[]) =>
 	elements.filter(({ name }) => names.includes(name));
 
 describe.each(pages)("the page of $name", ({ text, elements }) => {
-	it("the page has one h1, headings in order, landmarks and a language", () => {
+	it("it has one h1, headings in order, landmarks and a language", () => {
 		const levels = named(elements, "h1", "h2", "h3", "h4").map((element) => Number(element.name.slice(1)));
 		expect(levels.indexOf(1)).toBe(0);
 		expect(levels.lastIndexOf(1)).toBe(0);
@@ -33,7 +32,7 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 		expect(named(elements, "html")[0]?.attributes.get("lang")).toBe("en");
 	});
 
-	it("the page has a name for every region, drawing and heading that is pointed to", () => {
+	it("every region and drawing has a name, and every reference a target", () => {
 		const ids = elements.flatMap((element) => element.attributes.get("id") ?? []);
 		const known = new Set(ids);
 		expect(known.size).toBe(ids.length);
@@ -46,7 +45,7 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 		}
 	});
 
-	it("the page loads nothing, links only to files beside it, and runs one script", () => {
+	it("nothing is loaded, links lead to files beside the page, and one script runs", () => {
 		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
 		const wrong = elements.flatMap(({ attributes }) =>
 			[...attributes].filter(([name, value]) => {
@@ -64,7 +63,7 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 		expect(policy).toContain(`script-src &#39;${sortScriptHash}&#39;`);
 	});
 
-	it("the page sorts by buttons that wait for the script, and draws no coordinate that is not a number", () => {
+	it("buttons wait for the script, and every coordinate is a number", () => {
 		for (const button of named(elements, "button")) {
 			expect(button.path.at(-1)).toBe("th");
 			expect(button.attributes.has("disabled")).toBe(true);
@@ -80,13 +79,13 @@ it("the page knows the hash of its script", () => {
 	expect(`sha256-${createHash("sha256").update(sortScript).digest("base64")}`).toBe(sortScriptHash);
 });
 
-it("the page never shows an inconclusive verdict in green, and marks a partial result at the top", () => {
+it("the page never shows doubt in green, and marks a partial result at the top", () => {
 	expect(page("inconclusive")).toContain('<span class="pill open">inconclusive</span>');
 	expect(page("inconclusive")).not.toMatch(/pill ok">inconclusive|class="(dot|ci) ok"/);
 	expect(page("partial").split("<h2")[0]).toContain("Partial result: the run ended in measure");
 });
 
-it("the page states a CPU's caveat in the headline and over the table, not in every row", () => {
+it("the page states a CPU's caveat in the headline and over the table only", () => {
 	const html = page("on-cpu");
 	expect(html).toMatch(/<h1[^>]*>[^<]*(<[^/][^>]*>[^<]*|<\/span>\s*)*CPU, not TensorRT/);
 	expect(html).toMatch(/<h2[^>]*>Workloads \(CPU, not TensorRT\)<\/h2>/);
@@ -101,7 +100,7 @@ it("the page draws zone, zero, gate, interval and dot of a row", () => {
 		expect(forest).toContain(`class="${part}"`);
 });
 
-it("the page shows the GPU's figures on both sides, and no name that means something else", () => {
+it("the page shows the GPU's figures on both sides under their own names", () => {
 	const text = page("on-watched-gpu");
 	const row = (name: string, value: string) => `<th scope="row">${name}</th><td class="n">${value}</td>`;
 	expect(text).toContain(row("GPU memory of the run&#39;s own process", "731 MiB"));
@@ -110,7 +109,7 @@ it("the page shows the GPU's figures on both sides, and no name that means somet
 	expect(text).toContain(`${row("change in GPU cycles", "")}<td class="n"></td><td class="n">+2.6 %</td>`);
 });
 
-it("the page survives shapes that no run of ours makes, and points at changes beyond its scale", () => {
+it("the page survives odd shapes, and points at changes beyond its scale", () => {
 	const slow = buildSlowWorkload();
 	const runs = slow.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 }));
 	const interval: [number, number] = [-1e308, 1e308];
@@ -121,7 +120,7 @@ it("the page survives shapes that no run of ours makes, and points at changes be
 	expect(elements.filter(({ attributes }) => /^beyond/.test(attributes.get("class") ?? ""))).toHaveLength(2);
 });
 
-it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
+it("the page folds unchanged rows, and all evidence but the first eight", () => {
 	const workloads = Array.from({ length: 60 }, (_, at) =>
 		(at < 20 ? buildSlowWorkload : buildWorkload)({ model: `net-${at}` }),
 	);
@@ -140,8 +139,8 @@ it("the page shows another result first where one opens the page", () => {
 });
 
 describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
-	/** Relative luminance of an sRGB colour by WCAG 2.2. */
-	const luminance = (name: string): number => {
+	/** By WCAG 2.2. */
+	const luminance = (name: string) => {
 		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
 			.map((start) => Number.parseInt(palette[name]!.slice(start, start + 2), 16) / 255)
 			.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
@@ -165,19 +164,18 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 
 const pictures = (...golden: GoldenVerdict[]) =>
 	renderHtml(withGoldens(...golden)).match(/<article class="picture">.*?<\/article>/gs) ?? [];
-const drawn = (overrides: Partial<ErrorMap> = {}): string =>
+const drawn = (overrides: Partial<ErrorMap> = {}) =>
 	drawErrorMap(buildErrorMap(overrides), "logits, net · fp16")?.markup ?? "";
 const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 256);
 const noisy = { rows: 48, columns: 48, cells: cellsOf(noise) };
 
-/** Cells that each colour covers. */
-function areas(text: string): Record<string, number> {
+function areas(text: string) {
 	const area = (path = "") => [...path.matchAll(/h(\d+)v1/g)].reduce((sum, [, run]) => sum + Number(run), 0);
 	const paths = [...text.matchAll(/<path class="(\w+)" d="([^"]+)"/g)];
 	return Object.fromEntries(paths.map(([, name = "", path]) => [name, area(path)]));
 }
 
-it("an error map leaves equal cells blank, and goes from the palest colour to that of what is not finite", () => {
+it("an error map leaves equal cells blank, and has a colour for what is not finite", () => {
 	const cells = cellsOf([0, 0, 1, 100, 200, 254, 255, 255]);
 	expect(areas(drawn({ rows: 4, columns: 2, cells }))).toEqual({ h0: 1, h3: 1, h7: 1, h9: 1, hx: 2 });
 	const text = drawn(noisy);
@@ -215,7 +213,7 @@ it.each([cellsOf([1, 2, 3]), cellsOf(new Array(65).fill(1)), "<script>", "AAA", 
 	},
 );
 
-it("error pictures stand under the golden section, with measure, worst element and map", () => {
+it("error pictures stand under the goldens, with measure, worst element and map", () => {
 	const [picture = ""] = pictures(mismatch([buildDrawnCheck({ slice: { axis: 1, to: 1 } })]));
 	expect(page("golden-pictures")).toMatch(/id="goldens".*<article class="picture"/s);
 	const measure = "is 3.1e-2, 31 times the limit of 1e-3. Worst element [0,0,0,0]: got NaN, expected 0.25.";

@@ -1,4 +1,3 @@
-// result.json from anywhere: accepted whole, or refused with place, expectation and finding.
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -9,7 +8,7 @@ import { resultCases } from "../../support/result-cases.ts";
 const folder = "golden-schema/examples/result";
 const read = (path: string) => readFileSync(`${folder}/${path}`, "utf8");
 
-function refusal(text: string): ConfigError {
+function refusal(text: string) {
 	try {
 		parseResult(text, "out/result.json");
 	} catch (error) {
@@ -24,7 +23,6 @@ it.each(readdirSync(`${folder}/valid`))("parseResult reads the example %s", (nam
 	expect(parseResult(text, name)).toEqual(JSON.parse(text));
 });
 
-/** Pointer and expectation by file: every invalid example has its line here. */
 const invalid: Record<string, [pointer: string, expected: string]> = {
 	"another-version.json": ["/schemaVersion", "schemaVersion 1"],
 	"missing-gates.json": ["/gates", "a value, got missing"],

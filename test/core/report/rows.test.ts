@@ -1,4 +1,3 @@
-// All figures of a row come from one estimate, and the row says which.
 import { expect, test } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
@@ -20,17 +19,15 @@ const workload = buildWorkload({ ...compared, noise, runs, verdict: compared.lat
 const result = buildResult({ workloads: [workload] });
 
 const milliseconds = (text: string) => Number(text.replace(" ms", ""));
-/** A figure of the CSV's first row. */
 function cellOf(shown: Result): (name: string) => number {
 	const [header = [], row = []] = readCsv(renderCsv(shown));
 	return (name) => Number(row[header.indexOf(name)]);
 }
 
-/** A change as the reports print it, from the two times beside it. */
 const changeBetween = (base: string, head: string) => 100 * (milliseconds(head) / milliseconds(base) - 1);
 const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace(" %", ""));
 
-test("base and head of a row lie as far apart as its change says, and name their figure", () => {
+test("base and head of a row lie as far apart as its change says, under their figure's name", () => {
 	const { texts } = workloadRows(result)[0]!;
 	expect(changeBetween(texts.base, texts.head)).toBeCloseTo(percentOf(texts.change), 1);
 	expect(texts.memory).toBe("–");
@@ -40,7 +37,7 @@ test("base and head of a row lie as far apart as its change says, and name their
 	);
 });
 
-test("the table of all figures shows what was compared beside its change, not the sides' medians", () => {
+test("the table of all figures shows what was compared beside its change", () => {
 	const [, ofBase = "", ofHead = "", change = ""] =
 		/median \(compared pairs\)<\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<(]+) /.exec(
 			renderHtml(result),
@@ -54,7 +51,7 @@ test("the CSV holds both levels with the change", () => {
 	expect(change).toBeCloseTo(cell("latency_change_fraction"), 9);
 });
 
-test("a counted row holds both counts and the exact change, without columns that only timing fills", () => {
+test("a counted row holds both counts and the change, without columns of timing", () => {
 	const { backend, workloads } = resultCases["on-cpu"]!;
 	const { work, verdict } = workloads[1]!;
 	const counted = buildWorkload({ ...(work && { work }), verdict, runs: [], base: null, head: null });

@@ -1,4 +1,3 @@
-// The report's sections: what head and base declare differently, what graphs cost, and how a section is added.
 import { expect, it } from "vitest";
 import type {
 	GateResult,
@@ -22,12 +21,12 @@ import { diskSection, explainedGate } from "../../support/toy-section.ts";
 
 type Texts = ReturnType<typeof inEveryFormat>;
 
-function expectAll(texts: Texts, ...shown: string[]): void {
+function expectAll(texts: Texts, ...shown: string[]) {
 	for (const text of Object.values(texts))
 		for (const part of shown) expect(text.replaceAll("\\", "")).toContain(part);
 }
 
-function expectNone(texts: Texts, pattern: RegExp): void {
+function expectNone(texts: Texts, pattern: RegExp) {
 	for (const text of Object.values(texts)) expect(text).not.toMatch(pattern);
 }
 
@@ -35,7 +34,7 @@ const sections = [...reportSections, diskSection];
 const gates = [buildGate({ ...explainedGate, status: "warn" })];
 const onDisk = buildResult({ environment: { disk: "93 % <b>" }, gates });
 
-it("a section that is added to the list shows its facts and its highlight in every format, if it has any", () => {
+it("an added section shows its facts and its highlight in every format, if it has any", () => {
 	const texts = inEveryFormat(onDisk, sections);
 	expectAll(texts, "The disk is busy: 93 %", "1 busy disk");
 	for (const text of Object.values(texts)) expect(text).toMatch(/disk in use/i);
@@ -43,14 +42,14 @@ it("a section that is added to the list shows its facts and its highlight in eve
 	expectNone(inEveryFormat(buildResult({ environment: {} }), sections), /disk/i);
 });
 
-it("the highlights of a section replace the general highlight of the gates that they explain", () => {
+it("a section's highlights replace those of the gates that they explain", () => {
 	const titles = (of: typeof sections) => highlights(onDisk, of).map(({ title }) => title);
 	expect(titles([...reportSections])).toEqual([expect.stringMatching(/peak memory gate warns/)]);
 	expect(titles(sections)).toEqual(["The disk is busy: 93 % <b>"]);
 	expect(headline(onDisk, highlights(onDisk, sections))).toContain("1 busy disk");
 });
 
-it("the list of sections holds all that a report shows between its headline and its end, and each once", () => {
+it("the sections hold all that a report shows between its headline and its end, and each once", () => {
 	const { markdown, html, terminal } = inEveryFormat(resultCases["mismatch-and-slowdown"]!, []);
 	// HTML keeps its empty appendix.
 	const parts = [markdown.split("\n## "), html.split("<section").slice(1), terminal.trimEnd().split("\n\n")];
@@ -68,7 +67,7 @@ const slow = buildSlowWorkload({ model: "encoder" });
 const recipes = (...recipeChanges: RecipeChange[]) =>
 	inEveryFormat(buildResult({ recipeChanges, workloads: [slow] }));
 
-it("recipes list every setting that differs, and call an engine that only has another name renamed", () => {
+it("recipes list every setting that differs, and call an engine renamed that is otherwise the same", () => {
 	expectAll(recipes(change), "1 engine built differently, base → head", "optimization-level", "fp32", "fp16");
 	const renamed = recipes({ ...change, was: "encoder/old", rows: [] });
 	expectAll(renamed, "encoder/old", "1 engine renamed, base → head");
@@ -93,7 +92,7 @@ it("a changed workload says what is built differently, a few settings by name", 
 		expect(of({ ...change, ...over })).toBeNull();
 });
 
-it("a comment names what was accepted and what is built differently before the layers that became slower", () => {
+it("a comment names what was accepted and what is built differently before slower layers", () => {
 	const [base, head] = [recordedArm("slower-head", "base"), recordedArm("slower-head", "head")];
 	const explanation = diffOf(base, head, { enginesMs: { base: 0.0279, head: 0.029 } });
 	const accepted = "Accepted once, up to +25.0 % by Ada: twice the accuracy";
@@ -149,7 +148,7 @@ const silent = "The base reports peak memory (742 MiB); the head does not, so no
 const vanished: GateResult = { ...about, gate: "vanished", workload: "batch 1", message: silent };
 const loose = buildResult({ gates: [buildGate(), loosened, dropped, vanished] });
 
-it("every report lists looser rules with their place, and what is no longer checked, if there is any", () => {
+it("every report lists looser rules with their place, and what is no longer checked", () => {
 	const texts = inEveryFormat(loose);
 	expectAll(texts, "Rules: 1 change to review", "gates.latency.fail: 10 % → 400 %", "trtgate.yml:11");
 	expectAll(texts, "Coverage: 2 no longer checked", "peak memory (742 MiB)", "int8 · batch 8");
@@ -185,7 +184,7 @@ const cost = (over: Partial<GraphCost> = {}): GraphCost => ({
 });
 const costsOf = (...graphCosts: GraphCost[]) => inEveryFormat(buildResult({ graphCosts }));
 
-it("a graph that does more work is one folded line of a comment, and every report names the node", () => {
+it("a graph of more work is one folded line of a comment, and every report names the node", () => {
 	const graphCosts = [cost(), cost({ shapes: { images: [8, 3, 640, 640] } })];
 	expect(validate(buildResult({ graphCosts })), JSON.stringify(validate.errors)).toBe(true);
 	const { markdown, html, terminal } = costsOf(...graphCosts);
@@ -198,7 +197,7 @@ it("a graph that does more work is one folded line of a comment, and every repor
 	for (const shown of ["/neck/reduce/Conv", "multiply-adds of 3 of 54 nodes"]) expect(html).toContain(shown);
 });
 
-it("a comment counts several changed models, and has a row for each, however many sizes were timed", () => {
+it("a comment counts changed models, with a row for each, however many sizes were timed", () => {
 	const { markdown } = costsOf(...["a", "b", "a"].map((model) => cost({ model })));
 	expect(markdown).toContain("Graph work: 2 models changed");
 	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);

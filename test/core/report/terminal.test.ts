@@ -1,5 +1,5 @@
-// The terminal report: plain, narrow, coloured, hostile.
 import { expect, it } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
 import { buildResult, buildSlowWorkload } from "../../support/build-result.ts";
@@ -8,11 +8,13 @@ import { resultCases } from "../../support/result-cases.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
 
 const cases = Object.entries(resultCases);
+const plain = (of: Result, columns: number, resultPath?: string) =>
+	renderTerminal(of, { color: false, columns, ...(resultPath && { resultPath }) });
 
 it.each(cases)(
-	"renderTerminal of %s is plain text that says its state first, and colour adds only colour",
+	"renderTerminal of %s is plain text, its state first, and colour adds only colour",
 	(_, of) => {
-		const bare = renderTerminal(of, { color: false, columns: 100 });
+		const bare = plain(of, 100);
 		expect(bare).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 		expect(bare).toMatch(/^(PASSED|PASSED WITH WARNINGS|FAILED|INCONCLUSIVE|COULD NOT DECIDE) {2}\S/);
 		const colored = renderTerminal(of, { color: true, columns: 100 });
@@ -25,19 +27,19 @@ it.each(cases)(
 it.each(cases.filter(([name]) => name !== "hostile"))(
 	"renderTerminal of %s keeps within 80 columns",
 	(_, of) => {
-		const lines = renderTerminal(of, { color: false, columns: 80 }).split("\n");
+		const lines = plain(of, 80).split("\n");
 		for (const line of lines.filter((one) => !one.startsWith("  │")))
 			expect(textWidth(line), line).toBeLessThanOrEqual(82);
 	},
 );
 
 it("renderTerminal reports what to do next and where the files are", () => {
-	expect(renderTerminal(resultCases["build-refused"]!, { color: false, columns: 100 })).toMatch(
+	expect(plain(resultCases["build-refused"]!, 100)).toMatch(
 		/What to do next\n {2}- Replace the operator in the export[\s\S]*^Files: 2\n.*\nreport\.html/m,
 	);
 });
 
-it("renderTerminal says how to explain the result at its path, and never cuts the path of a file", () => {
+it("renderTerminal says how to explain the result at its path, and cuts no file's path", () => {
 	const { base, head } = transformerPair(2);
 	const explanation = diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } });
 	const result = buildResult({ outcome: "fail", workloads: [buildSlowWorkload({ explanation })] });
@@ -45,13 +47,11 @@ it("renderTerminal says how to explain the result at its path, and never cuts th
 		["out/$&/result.json", "'out/$&/result.json'"],
 		["my runs/result.json", "'my runs/result.json'"],
 		["out/result.json", "out/result.json"],
-	] as const) {
-		const text = renderTerminal(result, { color: false, columns: 200, resultPath });
-		expect(text).toContain(`\`trtgate explain ${shown}\``);
-	}
+	] as const)
+		expect(plain(result, 200, resultPath)).toContain(`\`trtgate explain ${shown}\``);
 	const path = `layers/${"very-".repeat(12)}long-name.layers.json`;
 	const files = [{ path, what: "layers" }];
-	expect(renderTerminal(buildResult({ files }), { color: false, columns: 60 })).toContain(`\n${path}\n`);
+	expect(plain(buildResult({ files }), 60)).toContain(`\n${path}\n`);
 });
 
 it("layout counts columns, wraps between words, and never cuts one", () => {

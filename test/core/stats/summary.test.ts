@@ -22,7 +22,7 @@ function run(medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
 	return { ...place, ...figures, throughputPerSecond: 1000 / medianMs, ...more };
 }
 
-test("a side's median is that of its runs, its mean that of all iterations, its peak the largest", () => {
+test("a side has its runs' median, the mean of all iterations, and the largest peak", () => {
 	const largest = run(1, { iterations: 300, peakMemoryBytes: 7 });
 	const runs = [largest, run(2, { peakMemoryBytes: null }), run(9, { peakMemoryBytes: 5 })];
 	const meanMs = expect.closeTo((300 * 1 + 100 * 2 + 100 * 9) / 500, 12);

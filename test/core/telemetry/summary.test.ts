@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
 import type { PerfRun } from "../../../generated/result.ts";
 import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
-import { buildGpuWindow } from "../../support/build-result.ts";
+import { buildComparison, buildGpuWindow } from "../../support/build-result.ts";
 
 function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): PerfRun {
-	const range = (value: number) => ({ mean: value, min: value, max: value });
 	const gpu = buildGpuWindow({
-		smClockMhz: range(clock),
+		smClockMhz: { mean: clock, min: clock, max: clock },
 		temperatureC: null,
 		memoryUsedBytes: clock,
 		throttleReasons: ["sw-power-cap"],
@@ -15,11 +14,8 @@ function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): P
 	return { arm, pair: 0, order: 0, state: "ok", wallMs: 1, gpu, ...over };
 }
 
-const latency = (verdict: "regressed" | "unchanged", estimate: number) => ({
-	verdict,
-	estimate,
-	minimalEffect: 0.02,
-});
+const latency = (verdict: "regressed" | "unchanged", estimate: number) =>
+	buildComparison({ verdict, estimate });
 
 it("inCycles takes the clock out of a change", () => {
 	const [slow, fast] = [{ smClockMhz: 1800 }, { smClockMhz: 1980 }];
@@ -49,7 +45,7 @@ it("workloadGpu keeps to the better source of utilisation", () => {
 	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual(use);
 });
 
-const notes = (base: number, head: number, of: ReturnType<typeof latency>): string[] => {
+const notes = (base: number, head: number, of: ReturnType<typeof latency>) => {
 	const gpu = workloadGpu([run("base", base), run("head", head)], of.estimate);
 	return gpu === null ? [] : clockNotes(gpu, of);
 };

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
 import { gpuWindow } from "../../../src/core/telemetry/window.ts";
+import recorded from "../../fixtures/nvidia-smi/shares.json" with { type: "json" };
 import { buildGpuWindow } from "../../support/build-result.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
@@ -23,12 +23,13 @@ function conditions(of: Change = {}): RunConditions {
 	};
 }
 
-const usual = (count: number): RunConditions[] => Array.from({ length: count }, () => conditions());
+const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
+const usual = (count: number) => Array.from({ length: count }, () => conditions());
 const judge = (run: RunConditions, others: RunConditions[]) => judgeValidity(run, [run, ...others]);
 
 const throttled = (reason: string): Change => ({ reasons: ["sw-power-cap", reason] });
 
-it.each<[Change, reason: string | null]>([
+it.each<[Change, string | null]>([
 	[throttled("hw-slowdown"), "the GPU's clocks were limited by a hardware slowdown"],
 	[throttled("hw-power-brake"), "the GPU's clocks were limited by the power brake of the machine"],
 	[{ foreign: ["python3", "ffmpeg"] }, "another process used the GPU: python3 (process 7) and 1 more"],
@@ -50,26 +51,25 @@ it.each([
 	expect(judge(conditions({ clock }), usual(5)).state).toBe(state);
 });
 
-it("judgeValidity treats a property of half of the runs as a result, not as an incident", () => {
+it("judgeValidity takes a property of half of the runs for a result", () => {
 	const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
 	for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
 });
 
 it("judgeValidity judges nothing that is not known", () => {
-	const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
 	expect(judgeValidity(unknown, [])).toEqual({ state: "valid" });
 	expect(judge(unknown, usual(5))).toEqual({ state: "valid" });
 	expect(judgeValidity(conditions(), [])).toEqual({ state: "valid" });
 });
 
 it.each(["same-model", "slower-head", "wrong-head"])(
-	"recorded comparisons on one H200 %s: every run has samples, ran at 1980 MHz, and counts",
+	"in the recorded %s every run has samples, ran at 1980 MHz, and counts",
 	(name) => {
 		const { samples, runs } = readComparison(name);
 		expect(runs).toHaveLength(16);
 		const all = runs.map(({ fromMs, toMs }): RunConditions => {
 			const window = gpuWindow({ samples, use: [], processes: [] }, fromMs, toMs);
-			return { window, computeShare: null, foreignProcesses: [] };
+			return { ...unknown, window };
 		});
 		for (const run of all) {
 			expect(run.window?.samples).toBeGreaterThanOrEqual(4);
@@ -80,12 +80,13 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 	},
 );
 
-it("recorded comparisons on one H200 another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
-	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] =
-		JSON.parse(readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"));
-	const unknown = { window: null, foreignProcesses: [] };
-	const all = runs.map(({ n, medianMs, wallMs }) => ({ ...unknown, computeShare: (n * medianMs) / wallMs }));
-	const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
-	expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
-	expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);
+it("another recorded process is found by the compute share alone, and accuses no other run", () => {
+	const all = recorded.map(({ n, medianMs, wallMs }) => ({
+		...unknown,
+		computeShare: (n * medianMs) / wallMs,
+	}));
+	const invalid = recorded.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
+	const neighbours = recorded.filter(({ arm }) => arm === "neighbour");
+	expect(neighbours).toHaveLength(4);
+	expect(invalid).toEqual(neighbours);
 });

@@ -16,13 +16,16 @@ const process = (
 	memoryBytes: number | null = 10,
 ): GpuProcess => ({ pid, name: "x", memoryBytes, owner });
 
+const windowOf = (samples: TelemetrySample[], fromMs: number, toMs: number) =>
+	gpuWindow({ samples, use: [], processes: [] }, fromMs, toMs);
+
 it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () => {
 	const samples = [
 		sample(0, { smClockMhz: 345, eventReasons: 1n, memoryUsedBytes: 9000 }),
 		sample(100),
 		sample(200, { smClockMhz: 1500, eventReasons: 0x24n }),
 	];
-	expect(gpuWindow({ samples, use: [], processes: [] }, 0, 200)).toMatchObject({
+	expect(windowOf(samples, 0, 200)).toMatchObject({
 		samples: 3,
 		smClockMhz: { mean: 1740, min: 1500, max: 1980 },
 		memoryUsedBytes: 9000,
@@ -33,12 +36,11 @@ it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () =>
 });
 
 it("gpuWindow is empty if nothing was read, and null if nothing is reported", () => {
-	expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
+	expect(windowOf([sample(0)], 1, 5)).toBeNull();
 	const unknown = { smClockMhz: null, powerW: null, memoryUsedBytes: null };
 	const dumb = sample(0, { ...unknown, kernelTime: null, memoryTime: null, eventReasons: null });
-	expect(gpuWindow({ samples: [dumb], use: [], processes: [] }, 0, 0)).toMatchObject({
-		...{ ...unknown, use: null, powerCapShare: null, throttleReasons: [] },
-	});
+	const none = { ...unknown, use: null, powerCapShare: null, throttleReasons: [] };
+	expect(windowOf([dumb], 0, 0)).toMatchObject(none);
 });
 
 it("gpuWindow prefers the hardware's counters, which cover the second before", () => {
@@ -52,7 +54,7 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({ source: "gpm", smUtilisation: 0.5, ...rest });
 });
 
-it("gpuWindow separates our memory from that of others only if every process reports it", () => {
+it("gpuWindow tells our memory from others' only if every process reports it", () => {
 	const memory = (...processes: GpuProcess[]) => {
 		const trace = { samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] };
 		const { ownMemoryBytes, otherMemoryBytes } = gpuWindow(trace, 0, 1) ?? {};

@@ -1,4 +1,3 @@
-// Quantities read as people write them, at the edges of every unit too.
 import { expect, test } from "vitest";
 import {
 	formatBytes,
@@ -25,7 +24,7 @@ test.each([
 	expect(formatPercent(fraction, { sign: true })).toBe(text);
 });
 
-test("a percentage without sign still shows a minus, and a narrow interval earns a second decimal", () => {
+test("a percentage without sign still shows a minus, and a narrow interval two decimals", () => {
 	const texts = [formatPercent(0.02), formatPercent(-0.02), formatPercent(0.00034, { digits: 2 })];
 	expect(texts.join()).toBe("2.0 %,\u22122.0 %,0.03 %");
 	expect([percentDigits(0.004), percentDigits(0.0002)]).toEqual([1, 2]);

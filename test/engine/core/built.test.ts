@@ -1,11 +1,10 @@
-// Networks with one change each, as TensorRT 10.6 built, profiled and timed them on an H200: explained as an engineer would.
 import { describe, expect, it } from "vitest";
-import { type DevicePair, devicePairs, scoreOfPair } from "../../support/device-engines.ts";
+import { devicePairs, scoreOfPair } from "../../support/device-engines.ts";
 import { diffOf, h200Engine } from "../../support/recorded-engines.ts";
 
 const pairs = devicePairs();
 const changes = pairs.filter(({ culprits }) => culprits.length > 0);
-const named = (name: string): DevicePair => pairs.find((pair) => pair.name === name)!;
+const named = (name: string) => pairs.find((pair) => pair.name === name)!;
 const explained = (name: string) => {
 	const { engines, enginesMs } = named(name);
 	return diffOf(engines.base, engines.head, { enginesMs });

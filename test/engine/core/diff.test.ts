@@ -3,7 +3,7 @@ import type { LayerTensor } from "../../../src/engine/core/layer.ts";
 import { engineModel, mappedShare } from "../../../src/engine/core/model.ts";
 import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
-const says = (row: { causes: readonly { says: string }[] } | undefined): string =>
+const says = (row: { causes: readonly { says: string }[] } | undefined) =>
 	row?.causes.map((cause) => cause.says).join("; ") ?? "";
 
 it.each(["det-fp16", "rec-fp16"])("engineModel maps the profiled time of %s to ONNX nodes", (name) => {
@@ -35,23 +35,21 @@ it("diffEngines explains the slower head by block1 and stem, and adds up", () =>
 		gpu: "NVIDIA H200",
 		enginesMs: { base: 0.0279, head: 0.02903 },
 	});
-	expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual([
-		"block1 + block1.relu",
-		"stem + stem.relu",
-	]);
-	expect(says(diff.rows[0])).toContain("weights changed: 4,608 → 18,432 values");
-	expect(says(diff.rows[1])).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
-	expect(diff.rows[0]?.head?.operations).toBe(4 * (diff.rows[0]?.base?.operations ?? 0));
-	const { account } = diff;
-	expect(account?.attributedMs).toBeGreaterThan(0.8 * 0.00113);
-	expect((account?.attributedMs ?? 0) + (account?.restMs ?? 0)).toBeCloseTo(0.00113, 9);
+	const [first, second] = diff.rows;
+	expect([first?.label, second?.label]).toEqual(["block1 + block1.relu", "stem + stem.relu"]);
+	expect(says(first)).toContain("weights changed: 4,608 → 18,432 values");
+	expect(says(second)).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
+	expect(first?.head?.operations).toBe(4 * first!.base!.operations!);
+	const { attributedMs, restMs } = diff.account!;
+	expect(attributedMs).toBeGreaterThan(0.8 * 0.00113);
+	expect(attributedMs + restMs).toBeCloseTo(0.00113, 9);
 	expect(diff.unchanged).toMatchObject({ groups: 7, of: 10 });
 });
 
 it.each(["same-model", "wrong-head"])(
 	"diffEngines finds no difference in structure and claims nothing: %s",
-	(comparison) => {
-		const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
+	(name) => {
+		const diff = diffOf(recordedArm(name, "base"), recordedArm(name, "head"));
 		expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
 		expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
 	},

@@ -1,4 +1,4 @@
-// The limits of each GPU, by the names that its driver reports: NVIDIA's data sheets, dense, at boost clock.
+// NVIDIA's data sheets: dense, at boost clock.
 import { expect, it } from "vitest";
 import { rooflineOf } from "../../../src/engine/core/gpus.ts";
 

@@ -1,18 +1,15 @@
-// Changes whose culprit and cost are known: planted into recorded engines (test/support/planted-engines.ts), with scattered times.
-// bench/explain.ts has more of them.
 import { describe, expect, it } from "vitest";
 import { diffEngines } from "../../../src/engine/core/diff.ts";
-import type { LayerTensor } from "../../../src/engine/core/layer.ts";
 import { engineModel } from "../../../src/engine/core/model.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
-import { type Host, plantedChanges, rebuilt } from "../../support/planted-engines.ts";
+import { plantedChanges, rebuilt } from "../../support/planted-engines.ts";
 import { diffOf, h200Engine, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
 const engines = {
 	det: recordedEngine("det-fp16", { timed: true }),
 	rec: recordedEngine("rec-fp16", { timed: true }),
 };
-const timed = (name: string): Host => ({
+const timed = (name: string) => ({
 	...h200Engine(`${name}-base`),
 	rebuilt: h200Engine(`${name}-rebuild`).profiles,
 });
@@ -51,40 +48,31 @@ describe("planted changes", () => {
 	});
 });
 
-describe("one hundred rebuilds", () => {
+it("one hundred rebuilds give no row", () => {
 	const small = recordedArm("same-model", "base");
-	const models = [
-		onH200.det,
-		engines.det,
-		onH200.yolo,
-		recordedArm("slower-head", "base"),
-		recordedArm("wrong-head", "base"),
-	];
-
-	it("give no row", () => {
-		const claims = Array.from({ length: 100 }, (_, seed) => {
-			const { base, head } = rebuilt(models[seed % 16] ?? small, seed + 1);
-			const diff = diffOf(base, head);
-			expect(diff.isSameStructure).toBe(true);
-			return diff.rows.length;
-		});
-		expect(claims.filter((count) => count > 0)).toEqual([]);
+	const others = ["slower-head", "wrong-head"].map((name) => recordedArm(name, "base"));
+	const models = [onH200.det, engines.det, onH200.yolo, ...others];
+	const claims = Array.from({ length: 100 }, (_, seed) => {
+		const { base, head } = rebuilt(models[seed % 16] ?? small, seed + 1);
+		const diff = diffOf(base, head);
+		expect(diff.isSameStructure).toBe(true);
+		return diff.rows.length;
 	});
+	expect(claims.filter((count) => count > 0)).toEqual([]);
 });
 
-describe("two exports of one model", () => {
-	it.each(["det", "rec"] as const)("align by structure if all names of %s differ", (name) => {
-		const [planted] = plantedChanges({ [name]: engines[name] }).filter((one) =>
-			one.name.startsWith("renamed export"),
-		);
-		const diff = diffOf(planted!.base, planted!.head);
+it.each(["det", "rec"] as const)(
+	"two exports of one model align by structure if all names of %s differ",
+	(name) => {
+		const changes = plantedChanges({ [name]: engines[name] });
+		const { base, head } = changes.find((one) => one.name.startsWith("renamed export"))!;
+		const diff = diffOf(base, head);
 		expect(diff.unchanged.groups).toBeGreaterThanOrEqual(0.95 * diff.unchanged.of);
 		expect(diff.rows.filter(({ tier }) => tier === "none")).toEqual([]);
-	});
-});
+	},
+);
 
-/** A chain of convolutions. */
-function chain(count: number, over: (at: number) => object = () => ({})): string {
+function chain(count: number, over: (at: number) => object = () => ({})) {
 	const tensor = (at: number) => ({ Name: `t${at}`, Dimensions: [1, 8, 16, 16], "Format/Datatype": "Half" });
 	const Layers = Array.from({ length: count }, (_, at) => ({
 		Name: `conv_${at}`,
@@ -103,49 +91,40 @@ const modelOf = (text: string) => engineModel({ info: parseLayerInfo(text), prof
 const compare = (base: string, head: string) =>
 	diffEngines({ base: modelOf(base), head: modelOf(head) }, { gpu: null, enginesMs: null });
 
-describe("large and hostile engines", () => {
-	it("fold one cause in 96 blocks into one row", () => {
-		const wide = {
-			Outputs: [{ Name: "t", Dimensions: [1, 8, 16, 16], "Format/Datatype": "Float" }],
-			Weights: { Type: "Float", Count: 64 },
-		};
-		const same = (at: number) => ({
-			Weights: { Type: "Half", Count: 64 },
-			Metadata: `[ONNX Layer: block.${at}]`,
-		});
-		const diff = compare(
-			chain(96, same),
-			chain(96, (at) => ({ ...same(at), ...wide })),
-		);
-		expect(diff.rows).toHaveLength(1);
-		expect(diff.rows[0]).toMatchObject({ of: 96 });
-		expect(diff.rows[0]?.members).toHaveLength(96);
-	});
+const Weights = { Type: "Half", Count: 64 };
 
-	it("take cycles, names of ten million characters, and numbers that are none", () => {
-		const loop = (at: number) => ({
-			Inputs: [{ Name: `t${(at + 1) % 50}` }],
-			Outputs: [{ Name: `t${at}` }],
-			Metadata: at % 2 === 0 ? "" : `[ONNX Layer: n${at}]`,
-		});
-		expect(compare(chain(50, loop), chain(50)).rows.length).toBeGreaterThan(0);
-		const long = "x + ".repeat(2_500_000);
-		const strange: LayerTensor["dims"] = [Number.MAX_VALUE, -1];
-		const odd = () => ({
-			Name: long,
-			Metadata: `[ONNX Layer: ${long}]`,
-			Inputs: [{ Name: long, Dimensions: strange }],
-			OutMaps: 1e308,
-			Weights: { Count: 1e308 },
-		});
-		expect(compare(chain(1, odd), chain(2)).rows.length).toBeGreaterThan(0);
-		const times = [Number.NaN, Number.POSITIVE_INFINITY, -1].map((averageMs) => ({
-			name: "a",
-			averageMs,
-			share: 0,
-		}));
-		const timed = engineModel({ info: null, profiles: [{ iterations: 1, layers: times }], graph: null });
-		const diff = diffEngines({ base: timed, head: timed }, { gpu: null, enginesMs: null });
-		expect(Number.isFinite(diff.account?.restMs)).toBe(true);
+it("large engines fold one cause in 96 blocks into one row", () => {
+	const wide = {
+		Outputs: [{ Name: "t", Dimensions: [1, 8, 16, 16], "Format/Datatype": "Float" }],
+		Weights: { Type: "Float", Count: 64 },
+	};
+	const same = (at: number) => ({ Weights, Metadata: `[ONNX Layer: block.${at}]` });
+	const { rows } = compare(
+		chain(96, same),
+		chain(96, (at) => ({ ...same(at), ...wide })),
+	);
+	expect(rows).toHaveLength(1);
+	expect(rows[0]).toMatchObject({ of: 96, members: { length: 96 } });
+});
+
+it("hostile engines take cycles, names of ten million characters, and numbers that are none", () => {
+	const loop = (at: number) => ({
+		Inputs: [{ Name: `t${(at + 1) % 50}` }],
+		Outputs: [{ Name: `t${at}` }],
+		Metadata: at % 2 === 0 ? "" : `[ONNX Layer: n${at}]`,
 	});
+	expect(compare(chain(50, loop), chain(50)).rows.length).toBeGreaterThan(0);
+	const long = "x + ".repeat(2_500_000);
+	const odd = () => ({
+		Name: long,
+		Metadata: `[ONNX Layer: ${long}]`,
+		Inputs: [{ Name: long, Dimensions: [Number.MAX_VALUE, -1] }],
+		OutMaps: 1e308,
+		Weights: { Count: 1e308 },
+	});
+	expect(compare(chain(1, odd), chain(2)).rows.length).toBeGreaterThan(0);
+	const layers = [NaN, Infinity, -1].map((averageMs) => ({ name: "a", averageMs, share: 0 }));
+	const timed = engineModel({ info: null, profiles: [{ iterations: 1, layers }], graph: null });
+	const diff = diffEngines({ base: timed, head: timed }, { gpu: null, enginesMs: null });
+	expect(Number.isFinite(diff.account?.restMs)).toBe(true);
 });

@@ -9,10 +9,9 @@ import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { pooledNet, residualNet } from "../../support/quantised-engines.ts";
 import { diffOf, type RecordedEngine } from "../../support/recorded-engines.ts";
 
-const [quantised, halves] = [
-	residualNet({ quantised: true, first: 2 }),
-	residualNet({ quantised: false, first: 40 }),
-];
+const quantised = residualNet({ quantised: true, first: 2 });
+const halves = residualNet({ quantised: false, first: 40 });
+const [pooled, apart] = [pooledNet({ fused: true }), pooledNet({ fused: false })];
 
 it("a residual that is no longer quantised is two rows: the Q kernels, and the convolutions that read and write halves", () => {
 	const diff = diffOf(quantised, halves);
@@ -26,7 +25,8 @@ it("a residual that is no longer quantised is two rows: the Q kernels, and the c
 	expect(diff.warnings).toHaveLength(1);
 	expect(diff.warnings[0]).toContain("6 Q/DQ nodes only in the head did not fuse");
 	expect(diff.unchanged).toMatchObject({ groups: 6, of: 18 });
-	expect(diff.account!.attributedMs + diff.account!.restMs).toBeCloseTo(diff.account!.measuredMs, 9);
+	const { attributedMs, restMs, measuredMs } = diff.account!;
+	expect(attributedMs + restMs).toBeCloseTo(measuredMs, 9);
 	expect(diffOf(halves, quantised)).toMatchObject({
 		warnings: [],
 		rows: [{ causes: [{ says: "removed: 1 Q/DQ kernel" }] }, {}],
@@ -41,13 +41,11 @@ it("Q/DQ kernels between others are a warning about one engine as well, the one 
 });
 
 it("a pooling that was fused with its convolution is one change, though the export numbered both anew", () => {
-	const { rows, warnings } = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
+	const { rows, warnings } = diffOf(pooled, apart);
 	expect(rows).toHaveLength(1);
 	expect(rows[0]?.causes[0]?.says).toBe("no longer fused: 1 kernel → 2");
 	expect(warnings[0]).toContain("1 fusion skipped only in the head: `Conv_11 + MaxPool_12`.");
-	expect(diffOf(pooledNet({ fused: false }), pooledNet({ fused: true })).rows[0]?.causes[0]?.says).toBe(
-		"fused: 2 kernels → 1",
-	);
+	expect(diffOf(apart, pooled).rows[0]?.causes[0]?.says).toBe("fused: 2 kernels → 1");
 });
 
 it("one profile a side: the account says so, and one inference is known no better than the GPU's timer", () => {
@@ -56,7 +54,7 @@ it("one profile a side: the account says so, and one inference is known no bette
 		"With one profile each, ± is estimated from what did not change.",
 	);
 	expect(estimated.rows[0]?.halfWidthMs).toBeGreaterThan(1e-3);
-	const assumed = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
+	const assumed = diffOf(pooled, apart);
 	expect(accountSentence(assumed, unitOf(assumed))).toContain("± is assumed: 3 % of each time.");
 });
 
@@ -97,7 +95,7 @@ it.each([
 
 it("commonSequence finds a longest rising list of equal texts", () => {
 	const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 8 });
-	const longest = (one: readonly string[], other: readonly string[]): number =>
+	const longest = (one: string[], other: string[]): number =>
 		one.length === 0 || other.length === 0
 			? 0
 			: one[0] === other[0]

@@ -9,17 +9,15 @@ import { fakeBackend, fakeWorkload, silent, steadyRun } from "../../support/fake
 interface Situation extends Partial<Pick<ExplainInput, "workloads">>, Partial<ExplainInput["profile"]> {
 	verdicts?: Record<string, VerdictKind>;
 	isUntimed?: boolean;
-	/** What the backend answers. */
 	profiled?: ProfileResult;
 	traced?: (job: TraceJob) => TraceResult;
 	stopAfter?: number;
 }
 
-/** `counted`: the kernels that ncu was asked to examine. */
 async function look(situation: Situation) {
 	const { verdicts = {}, isUntimed, nsys = "on-regression", ncu = "never", profiled, traced } = situation;
 	const {
-		stopAfter = Number.POSITIVE_INFINITY,
+		stopAfter = Infinity,
 		workloads = [fakeWorkload("one", { base: "a" }), fakeWorkload("two", { base: "a" })],
 	} = situation;
 	const [layers, kernels]: [string[], string[]] = [[], []];

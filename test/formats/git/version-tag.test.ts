@@ -2,12 +2,12 @@ import { expect, it } from "vitest";
 import { releaseTags, type Tag, tagsBefore } from "../../../src/formats/git/version-tag.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
-const tags = (names: string): Tag[] =>
+const tags = (names: string) =>
 	names
 		.split(" ")
 		.map((name, index) => ({ name, commit: index.toString(16).padStart(40, "0") }))
 		.filter(({ name }) => name !== "");
-const names = (of: readonly Tag[]): string => of.map(({ name }) => name).join(" ");
+const names = (of: readonly Tag[]) => of.map(({ name }) => name).join(" ");
 
 it.each([
 	["v1.2.0", "v1.0.0 v1.10.0 v1.9.0 v1.2.0-rc.1 v1.1.9", "v1.1.9 v1.0.0"],

@@ -28,7 +28,7 @@ import {
 	useSampleOf,
 } from "../../../src/formats/nvidia-smi/rows.ts";
 
-const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
+const fixture = (name: string) => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
 const asked = chooseFields(sampleFields, offered);
 
@@ -147,23 +147,19 @@ it("the parser of processes reads the recorded row", () => {
 	});
 });
 
+const denied = "[Insufficient Permissions]";
 it.each([
 	["t, GPU-4, 2151955, [Not Found], 56510", { pid: 2151955, name: "" }],
-	[
-		"t, GPU-4, [Insufficient Permissions], [Insufficient Permissions], [Insufficient Permissions]",
-		{ pid: null, name: "", memoryBytes: null },
-	],
+	[`t, GPU-4, ${denied}, ${denied}, ${denied}`, { pid: null, name: "", memoryBytes: null }],
 	["t, GPU-4, 79, /opt/a, b/c, [N/A]", { pid: 79, name: "/opt/a, b/c", memoryBytes: null }],
 ])("the parser of processes reads %j", (line, row) => {
 	expect(parseAppLine(line)).toMatchObject(row);
 });
 
-it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])(
-	"the parser of processes takes %j for no row",
-	(line) => {
-		expect(parseAppLine(line)).toBeNull();
-	},
-);
+const noRows = ["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"];
+it.each(noRows)("the parser of processes takes %j for no row", (line) => {
+	expect(parseAppLine(line)).toBeNull();
+});
 
 const rowsOf = (name: string, parser: ReturnType<typeof dmonParser>) =>
 	fixture(name)
@@ -192,7 +188,7 @@ it("dmon knows a dmon without them", () => {
 });
 
 const fields = chooseFields(inventoryFields, offered);
-const line = (index: number, uuid: string): string =>
+const line = (index: number, uuid: string) =>
 	`${index}, ${uuid}, NVIDIA H200, 580.159.04, 9.0, 143771, 700.00, 650.00, Enabled, Enabled, Disabled`;
 const list = [
 	"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",
@@ -229,8 +225,8 @@ it.each([
 
 it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])(
 	"finds no GPU for %j",
-	(wanted) => {
-		expect(findGpu(gpus, wanted)).toBeNull();
+	(name) => {
+		expect(findGpu(gpus, name)).toBeNull();
 	},
 );
 

@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ConfigError } from "../../../src/core/errors.ts";
-import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { type ByteSource, memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { findWeights, readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
@@ -27,24 +25,20 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
-function read(file: Uint8Array): OnnxModel {
+function read(file: Uint8Array) {
 	return readOnnx(memorySource(file), "m.onnx");
 }
 
-function refusal(file: Uint8Array): ConfigError {
-	try {
-		read(file);
-	} catch (error) {
-		if (error instanceof ConfigError) return error;
-		throw error;
-	}
-	throw new Error("the file was read");
-}
+const refusal = (message: RegExp, fix = /./) =>
+	expect.objectContaining({
+		...{ code: "model-unreadable", location: { path: "m.onnx" } },
+		...{ message: expect.stringMatching(message), fix: expect.stringMatching(fix) },
+	});
 
-const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
-const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
+const ascii = (words: string) => new TextEncoder().encode(words);
+const fixture = (name: string) => readFileSync(`test/fixtures/models/${name}.onnx`);
 const weightOf = (init: Uint8Array) => modelOf({ initializers: [init] }).graph.initializers[0];
-const valuesOf = (...attributes: readonly Uint8Array[]) =>
+const valuesOf = (...attributes: Uint8Array[]) =>
 	modelOf({ nodes: [node({ op: "A", attributes })] }).graph.nodes[0]?.attributes.map((each) => each.value);
 
 it.each<[what: string, file: Uint8Array, message: RegExp, fix?: RegExp]>([
@@ -87,44 +81,28 @@ it.each<[what: string, file: Uint8Array, message: RegExp, fix?: RegExp]>([
 		/gives "-4" as offset .* tensor "w"/,
 	],
 ])("refuses %s", (...[, file, message, fix = /checker/]) => {
-	const error = refusal(file);
-	expect(error.code).toBe("model-unreadable");
-	expect(error.message).toMatch(message);
-	expect(error.fix).toMatch(fix);
-	expect(error.location).toEqual({ path: "m.onnx" });
+	expect(() => read(file)).toThrow(refusal(message, fix));
 });
 
 it("refuses subgraphs nested without end", () => {
 	let inner = graph();
 	for (let depth = 0; depth < 60; depth++)
 		inner = graph({ nodes: nodes("y = If<then_branch=$0>(x)", inner) });
-	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(
-		/nested too deep \(more than 100 messages\)/,
-	);
+	const file = join(integer(1, 8), bytes(7, inner));
+	expect(() => read(file)).toThrow(refusal(/nested too deep \(more than 100 messages\)/));
 });
 
 it("refuses more nodes than any model has, before they fill the memory", () => {
-	const file = join(integer(1, 8), bytes(7, bytesOf(Uint8Array.of(0x0a, 0), 1_100_000)));
-	expect(refusal(file).message).toMatch(/contains more nodes, tensors and names than any model/);
+	const emptyNodes = Buffer.alloc(2_200_000, Uint8Array.of(0x0a, 0));
+	const file = join(integer(1, 8), bytes(7, emptyNodes));
+	expect(() => read(file)).toThrow(refusal(/contains more nodes, tensors and names than any model/));
 });
-
-function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
-	const whole = new Uint8Array(pattern.length * times);
-	for (let index = 0; index < whole.length; index++) whole[index] = pattern[index % pattern.length] ?? 0;
-	return whole;
-}
 
 it("reads fields in any order, unknown fields, and a graph in two pieces", () => {
 	const first = graph({ outputs: [] });
 	const second = bytes(12, value("y"));
-	const file = join(
-		bytes(7, first),
-		integer(99, 3),
-		text(1000, "new"),
-		bytes(7, second),
-		bytes(8, integer(2, 17)),
-		integer(1, 8),
-	);
+	const unknown = [integer(99, 3), text(1000, "new")];
+	const file = join(bytes(7, first), ...unknown, bytes(7, second), bytes(8, integer(2, 17)), integer(1, 8));
 	const { irVersion, opsets, graph: whole } = read(file);
 	expect([irVersion, { ...opsets }, whole.nodes.length, whole.outputs.length]).toEqual([8, { "": 17 }, 1, 1]);
 });
@@ -162,11 +140,7 @@ it("reads long attributes only as far as they matter", () => {
 it("reads where weights outside of the file lie", () => {
 	const entries = { location: "w.bin", offset: "4096", length: "16", checksum: "x" };
 	expect(weightOf(externalTensor("w", [4], entries))).toEqual({
-		name: "w",
-		dtype: "float",
-		dims: [4],
-		bytes: 16,
-		storage: "external",
+		...{ name: "w", dtype: "float", dims: [4], bytes: 16, storage: "external" },
 		external: { location: "w.bin", offset: 4096, length: 16 },
 	});
 	const whole = weightOf(externalTensor("w", [4], { location: "w.bin" }));
@@ -183,7 +157,6 @@ it("reads negative sizes and nameless symbols as unknown dimensions, both spelli
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
 });
 
-/** A source of a size that no memory has: bytes of a weight that must never be read. */
 function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
 	const before = join(integer(1, 8), bytes(8, integer(2, 17)));
 	const rest = graph();
@@ -194,7 +167,7 @@ function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
 	const source = {
 		size,
 		bytesRead: 0,
-		read(offset: number, length: number): Uint8Array {
+		read(offset: number, length: number) {
 			const result = new Uint8Array(Math.min(length, size - offset));
 			source.bytesRead += result.length;
 			result.set(start.subarray(offset, offset + length));
@@ -219,16 +192,15 @@ it("steps over a weight of 3 TiB and reads on behind it", () => {
 it("refuses types nested without end", () => {
 	let type = bytes(1, integer(1, 1));
 	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
-	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
+	const file = model({ inputs: [join(text(1, "x"), bytes(2, type))] });
+	expect(() => read(file)).toThrow(refusal(/nested too deep/));
 });
 
 const find = (file: Uint8Array) => findWeights(memorySource(file), "m.onnx");
 
-/** The floats at a place. */
-function floatsAt(file: Uint8Array, place: { offset: number; bytes: number }): number[] {
-	const copy = file.slice(place.offset, place.offset + place.bytes);
-	return [...new Float32Array(copy.buffer)];
-}
+const floatsAt = (file: Uint8Array, { offset, bytes }: { offset: number; bytes: number }) => [
+	...new Float32Array(file.slice(offset, offset + bytes).buffer),
+];
 
 it("findWeights finds raw bytes and packed numbers, and passes integers by", () => {
 	const file = model({
@@ -263,14 +235,10 @@ it("findWeights follows external data, constants and subgraphs", () => {
 	const external = externalTensor("far", [4], { location: "w.bin", offset: "64", length: "16" });
 	const large = tensor({ dims: [16], raw: floats(...Array.from({ length: 16 }, (_, index) => index)) });
 	const small = tensor({ dims: [1], raw: floats(9) });
+	const constants = "table = Constant<value=#0>(); limit = Constant<value=#1>()";
 	const inner = graph({ initializers: [tensor({ name: "inner", dims: [1], raw: floats(7) })] });
 	const file = model({
-		nodes: nodes(
-			"table = Constant<value=#0>(); limit = Constant<value=#1>(); y = If<then_branch=$2>(x)",
-			large,
-			small,
-			inner,
-		),
+		nodes: nodes(`${constants}; y = If<then_branch=$2>(x)`, large, small, inner),
 		initializers: [external],
 	});
 	const { places } = find(file);

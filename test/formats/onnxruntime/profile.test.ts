@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { OnnxGraph } from "../../../src/core/onnx/model.ts";
 import { countedLayers, parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
 
-const node = (name: string, [ts, dur]: [number, number], args: object = {}): string =>
+const node = (name: string, [ts, dur]: [number, number], args: object = {}) =>
 	`${JSON.stringify({ cat: "Node", pid: 42, tid: 1, dur, ts, ph: "X", name: `${name}_kernel_time`, args: { op_name: "Conv", node_index: "1", ...args } })},`;
 const ended =
 	'{"cat" : "Session","pid" :42,"tid" :1,"dur" :9,"ts" :9,"ph" : "X","name" :"model_run","args" : {}},';

@@ -1,5 +1,3 @@
-// Output of Jetson boards, as their tools and documents show it.
-
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// Tensor files against numpy and onnx (test/oracles/golden.py), and broken ones.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -6,19 +5,17 @@ import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
-import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import oracle from "../../oracles/golden-files.json" with { type: "json" };
 import { damaged } from "../../support/damaged-bytes.ts";
-import { fromBase64, zeros } from "../../support/golden-tensors.ts";
+import { fromBase64, type Tensor, zeros } from "../../support/golden-tensors.ts";
 
-const npyFolder = new URL("../../fixtures/golden/npy/", import.meta.url);
-const npy = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(name, npyFolder)));
+const npy = (name: string) => new Uint8Array(readFileSync(`test/fixtures/golden/npy/${name}`));
 
-function fileOf(dtype: string, shape: readonly number[], rest: Partial<TensorFile> = {}): TensorFile {
+function fileOf(dtype: string, shape: readonly number[], rest: Partial<TensorFile> = {}) {
 	return { path: "golden/y.npy", sha256: "0".repeat(64), dtype: dtype as DType, shape: [...shape], ...rest };
 }
 
-function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
+function refusalOf(bytes: Uint8Array, file: TensorFile) {
 	try {
 		decodeTensor(bytes, file);
 	} catch (error) {
@@ -28,10 +25,7 @@ function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
 	throw new Error("the file was taken");
 }
 
-function expectTensor(
-	tensor: Tensor,
-	entry: { dtype: string; shape: readonly number[]; data: string },
-): void {
+function expectTensor(tensor: Tensor, entry: { dtype: string; shape: readonly number[]; data: string }) {
 	expect(tensor).toMatchObject({ dtype: entry.dtype, shape: entry.shape });
 	expect(Buffer.from(tensor.data).equals(Buffer.from(entry.data, "base64"))).toBe(true);
 }
@@ -65,8 +59,10 @@ const protoFile = fileOf("float32", [2, 3], proto);
 const float = npy("float32.npy");
 const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 24\n";
 const int32 = (shape: number[]) => fileOf("int32", shape, proto);
-const edited = (text: string, by: string): Uint8Array =>
+const edited = (text: string, by: string) =>
 	new Uint8Array(Buffer.from(Buffer.from(float).toString("latin1").replace(text, by), "latin1"));
+const tooFew = Uint8Array.of(8, 2, 8, 3, 16, 6, 0x28, 1);
+const huge = Uint8Array.of(8, 0xff, 0xff, 0xff, 0xff, 0x7f, 16, 6);
 it.each<[string, Uint8Array, TensorFile, string]>([
 	["a short raw file", new Uint8Array(23), rawFile, "expected 24 bytes for float32 [2, 3], got 23 bytes"],
 	["a raw file twice too long", new Uint8Array(48), rawFile, "got 48 bytes"],
@@ -89,17 +85,12 @@ it.each<[string, Uint8Array, TensorFile, string]>([
 	["a .pb with its values elsewhere", Uint8Array.of(0x70, 1), protoFile, "values in another file"],
 	[
 		"a .pb with too few typed values",
-		Uint8Array.of(8, 2, 8, 3, 16, 6, 0x28, 1),
+		tooFew,
 		int32([2, 3]),
 		"expected 6 values for int32 [2, 3], got at most 1",
 	],
 	["a .pb with too many values", Uint8Array.of(8, 1, 16, 6, 0x2a, 2, 1, 1), int32([1]), "more than 1"],
-	[
-		"a .pb for a manifest beyond any memory",
-		Uint8Array.of(8, 0xff, 0xff, 0xff, 0xff, 0x7f, 16, 6),
-		int32([2 ** 35 - 1]),
-		"at most 0",
-	],
+	["a .pb for a manifest beyond any memory", huge, int32([2 ** 35 - 1]), "at most 0"],
 	["a .pb of strings", Uint8Array.of(8, 1, 16, 8), fileOf("float32", [1], proto), "got string [1]"],
 ])("refuses %s and reports what it expected", (_, bytes, file, words) => {
 	const error = refusalOf(bytes, file);
@@ -112,7 +103,7 @@ it.each<[string, Uint8Array, TensorFile, string]>([
 it("either decodes or refuses any bytes, and never anything else", () => {
 	const seeds = [
 		float,
-		...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64"))),
+		...oracle.proto.slice(0, 12).map(({ file }) => Uint8Array.from(Buffer.from(file, "base64"))),
 	];
 	const fuzzed = fc.property(damaged(seeds), ({ bytes }) => {
 		for (const path of ["y.npy", "y.pb"]) {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import type { OnnxDType } from "../../../src/core/onnx/element-type.ts";
@@ -17,24 +17,20 @@ const tasks = {
 } as const;
 
 interface Setting {
-	/** Another name of the model's input, and a type of one of its tensors. */
 	input?: string;
 	dtype?: OnnxDType;
 	reversed?: boolean;
 	device?: number;
 }
 
-/** The arguments of a build, or of a run at a batch size. */
 function argvOf(
 	version: string,
 	engine: string,
-	run: readonly [keyof typeof tasks, number] | null,
+	run: [keyof typeof tasks, number] | null,
 	setting: Setting = {},
 ) {
 	const { input = "images", dtype = "float32" as OnnxDType, reversed = false, device = 0 } = setting;
-	const [spec] = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
-	const parsed = parseVersionText(version);
-	if (spec === undefined || parsed === null) throw new Error(version);
+	const spec = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)))[0]!;
 	const { plugins, calibration } = spec.engine.tensorrt;
 	const at = (path: string) => ({ path: `/arm/${path}`, sha256: path });
 	const graph = {
@@ -51,7 +47,7 @@ function argvOf(
 		},
 	};
 	const timing = { cudaGraph: !reversed, spinWait: !reversed, transfers: reversed };
-	const runner = { trtexec: { version: parsed }, device, timing };
+	const runner = { trtexec: { version: parseVersionText(version)! }, device, timing };
 	const places = { engine: "/e/net.plan", layers: "l.json", cache: "/c/t.cache" };
 	if (run === null) return buildArgs(job, places, runner);
 	const inputs = [{ name: input, shape: [run[1], 3, 32, 32], path: "in0.bin" }];
@@ -59,7 +55,7 @@ function argvOf(
 }
 
 const shape = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
-const sizes = (min: number, opt: number, max: number): string =>
+const sizes = (min: number, opt: number, max: number) =>
 	`${shape("minShapes", min)} ${shape("optShapes", opt)} ${shape("maxShapes", max)}`;
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const plain = `precision: tf32, ${dims}`;
@@ -170,7 +166,7 @@ it("runArgs refuses to list a file for an input whose name would split the list"
 	expect(() => argvOf("10.6.0", fp16, ["infer", 4], { input: "a,b" })).toThrow(SettingError);
 });
 
-const flagsOf = (argv: readonly string[]): string[] => argv.map((argument) => argument.split("=")[0] ?? "");
+const flagsOf = (argv: string[]) => argv.map((argument) => argument.split("=")[0] ?? "");
 const all = [
 	...builds.map(([version, engine, , setting]) => ({
 		version,
@@ -179,12 +175,12 @@ const all = [
 	...runs.map(([task, version, , setting]) => ({ version, argv: argvOf(version, fp16, [task, 4], setting) })),
 ];
 
-describe.each(["10.6", "10.15", "11.2"])("the flags for trtexec %s", (version) => {
-	const help = recordedLines(`${version}/info-help`).map((line) => line.text);
-	const own = all.filter((one) => one.version.split(".")[0] === version.split(".")[0]);
-	const names = new Set(own.flatMap(({ argv }) => flagsOf(argv)));
-
-	it("are all listed by its help, and none is deprecated for timed runs", () => {
+it.each(["10.6", "10.15", "11.2"])(
+	"the flags for trtexec %s are all in its help, none deprecated for timed runs",
+	(version) => {
+		const help = recordedLines(`${version}/info-help`).map((line) => line.text);
+		const own = all.filter((one) => one.version.split(".")[0] === version.split(".")[0]);
+		const names = new Set(own.flatMap(({ argv }) => flagsOf(argv)));
 		expect(help.join("\n").match(/--[A-Za-z0-9]+/g)).toEqual(expect.arrayContaining([...names]));
 		const deprecated = help
 			.filter((line) => line.includes("[Deprecated]"))
@@ -192,8 +188,8 @@ describe.each(["10.6", "10.15", "11.2"])("the flags for trtexec %s", (version) =
 		for (const reversed of [true, false])
 			for (const name of flagsOf(argvOf(`${version}.0`, plain, ["time", 4], { reversed })))
 				expect(deprecated).not.toContain(name);
-	});
-});
+	},
+);
 
 it("every flag that trtgate gives is refused as the user's", () => {
 	for (const name of all.flatMap(({ argv }) => flagsOf(argv))) expect(ownedFlags.has(name), name).toBe(true);

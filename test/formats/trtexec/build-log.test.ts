@@ -7,7 +7,7 @@ import {
 } from "../../../src/formats/trtexec/build-log.ts";
 import { recordedLines, recordedRuns } from "./recorded.ts";
 
-function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string): Facts {
+function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string) {
 	for (const line of recordedLines(`10.6/${name}`)) reader.feed(line);
 	return reader.result() as Facts;
 }
@@ -63,7 +63,7 @@ it("performance summaries read exponents, and take inf for unknown", () => {
 });
 
 it("the progress of a build names the layers of a recorded one, and none that were not counted", () => {
-	const progressOf = (texts: readonly string[]) => {
+	const progressOf = (texts: string[]) => {
 		const phases = new Set<string>();
 		texts.forEach(createBuildProgress((phase) => phases.add(phase)));
 		return [...phases];

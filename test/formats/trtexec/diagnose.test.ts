@@ -19,7 +19,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	const { exitCode, signal, spawnError = null } = evidence;
 	const code = recordedDiagnosis(name);
 	const by = (wanted: "out" | "err") => lines.filter(({ stream }) => stream === wanted);
-	const textOf = (kept: readonly LogLine[], end = "\n"): string => kept.map(({ text }) => text).join(end);
+	const textOf = (kept: LogLine[], end = "\n") => kept.map(({ text }) => text).join(end);
 
 	it(`gets ${code}, with lines of its log`, () => {
 		const diagnosis = diagnose(evidence);
@@ -60,7 +60,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	});
 });
 
-const names: readonly (readonly [from: string, to: string])[] = [
+const names: [from: string, to: string][] = [
 	["models/", "/srv/mod els/"],
 	["engines/", "/tmp/e/"],
 	["images", "pixel_values:0"],
@@ -71,7 +71,7 @@ const names: readonly (readonly [from: string, to: string])[] = [
 	["pictures", "ünput"],
 ];
 
-function rename(text: string): string {
+function rename(text: string) {
 	const renamed = names.reduce((result, [from, to]) => result.replaceAll(from, to), text);
 	return renamed.replace(/\b\w+\.cpp:\d+/g, "Other.cpp:1");
 }
@@ -82,8 +82,7 @@ const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 };
 const tooBig = { model: { largestTensor, inputRanks: new Map() } };
 const plan = "engines/superres-fp32.plan";
 
-/** Facts that the gate adds to these runs: sizes, digests, the model. */
-const outside: Readonly<Record<string, Partial<Evidence>>> = {
+const outside: Record<string, Partial<Evidence>> = {
 	"10.6/fail-bad-too-big": tooBig,
 	"10.6/fail-engine-flipped": damaged,
 	"10.6/fail-input-wrong-size": longInput,
@@ -102,12 +101,12 @@ it.each<[run: string, fact: Partial<Evidence>, code: string, title: RegExp]>([
 	expect(diagnosis.title).toMatch(title);
 });
 
-const passed = (argv: string, body: readonly string[] = []): string => {
-	const mark = (word: string): string => `&&&& ${word} TensorRT.trtexec [TensorRT v100600] [b26] # ${argv}`;
+const passed = (argv: string, body: string[] = []) => {
+	const mark = (word: string) => `&&&& ${word} TensorRT.trtexec [TensorRT v100600] [b26] # ${argv}`;
 	return [mark("RUNNING"), ...body.map((line) => at + line), mark("PASSED")].join("\n");
 };
 
-const judged = (text: string, more: Partial<Evidence> = {}): string =>
+const judged = (text: string, more: Partial<Evidence> = {}) =>
 	diagnose({ lines: parseLog(text), exitCode: null, signal: null, ...more }).code;
 
 const rawFile = "out_put__1_.output.2.10.fp16.raw";
@@ -152,7 +151,6 @@ it("diagnose trusts exit code 0 only with the last line PASSED", () => {
 
 const failedBuild = "[E] Engine could not be created from network\n[E] Building engine failed";
 
-/** Lines of other versions and models, each after the code that it must give with exit code 1. */
 const known = `
 onnx-file-missing  Could not open file /models/über net.onnx
 onnx-too-large  [E] [TRT] ModelImporter.cpp:1: exceeds maximum protobuf size of 2GB

@@ -10,14 +10,13 @@ const recorded = gunzipSync(
 
 type Entry = Record<string, number>;
 
-function parse(data: Uint8Array, chunkBytes = 65_536): TimesResult {
+function parse(data: Uint8Array, chunkBytes = 65_536) {
 	const parser = createTimesParser();
 	for (let at = 0; at < data.length; at += chunkBytes) parser.push(data.subarray(at, at + chunkBytes));
 	return parser.end();
 }
 
-const parseText = (text: string, chunkBytes?: number): TimesResult =>
-	parse(new TextEncoder().encode(text), chunkBytes);
+const parseText = (text: string, chunkBytes?: number) => parse(new TextEncoder().encode(text), chunkBytes);
 
 function columns(result: TimesResult) {
 	if (result.state !== "ok") throw new Error(result.fault);
@@ -26,7 +25,7 @@ function columns(result: TimesResult) {
 
 const entries = JSON.parse(recorded.toString("utf8")) as Entry[];
 const keys = Object.keys(entries[0] ?? {});
-const entryOf = (value: string): string =>
+const entryOf = (value: string) =>
 	`{ ${keys.map((key, index) => `"${key}" : ${index === 9 ? value : index}`).join(", ")} }`;
 
 it("createTimesParser agrees with JSON.parse on a recorded file", () => {

@@ -4,7 +4,7 @@ import { ToolError } from "../../../src/core/errors.ts";
 import { parseProfile } from "../../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerDtype, parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 
-const fixture = (name: string): string =>
+const fixture = (name: string) =>
 	readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
 
 it("parseLayerInfo reads the layers of a convolution net in fp16", () => {

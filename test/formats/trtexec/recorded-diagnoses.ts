@@ -1,4 +1,4 @@
-// The diagnosis of every recorded run: what someone who read its log would say. All others are "ok".
+// What someone who read each recorded log would say; all others are "ok".
 const failures = `
 any
 io-format-invalid: fail-bad-io-format
@@ -60,13 +60,12 @@ for (const word of failures.trim().split(/\s+/)) {
 	else codes.set(`${version}/${word}`, code);
 }
 
-/** Folders below test/fixtures/trtexec that are known to fail, less those that fail alike in every version. */
+/** Without those that fail alike in every version. */
 export const recordedFailures = [...codes.keys()].filter((name) => !name.startsWith("any/"));
 
-export const recordedDiagnosis = (name: string): string =>
+export const recordedDiagnosis = (name: string) =>
 	codes.get(name) ?? codes.get(name.replace(/^[^/]+/, "any")) ?? "ok";
 
-/** Failures of the machine; TensorRT refused the model or the command in all others. */
 const ofRunner = new Set(
 	`builder-resource-missing device-index-unknown gpu-memory-build gpu-memory-run interrupted
 kernel-library-invalid lean-runtime-missing no-gpu parser-library-missing program-missing

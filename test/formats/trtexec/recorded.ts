@@ -1,7 +1,6 @@
-// Reads the recorded runs under test/fixtures/trtexec.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
+import { evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
 import {
 	createLineReader,
 	type LogLine,
@@ -12,7 +11,7 @@ const root = new URL("../../fixtures/trtexec/", import.meta.url);
 
 export const recordedVersions = ["10.6", "10.15", "11.2"] as const;
 
-export function recordedCases(version: string): string[] {
+export function recordedCases(version: string) {
 	return readdirSync(new URL(`${version}/`, root)).sort();
 }
 
@@ -20,13 +19,12 @@ export const recordedRuns = recordedVersions.flatMap((version) =>
 	recordedCases(version).map((name) => `${version}/${name}`),
 );
 
-export function recordedText(name: string): string {
+export function recordedText(name: string) {
 	const file = new URL(`${name}/transcript.jsonl.gz`, root);
 	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";
 }
 
-/** A whole log or transcript. */
-export function parseLog(text: string): LogLine[] {
+export function parseLog(text: string) {
 	const lines: LogLine[] = [];
 	const reader = createLineReader((line) => lines.push(line));
 	reader.push(new TextEncoder().encode(text));
@@ -34,7 +32,7 @@ export function parseLog(text: string): LogLine[] {
 	return lines;
 }
 
-export function recordedLines(name: string): LogLine[] {
+export function recordedLines(name: string) {
 	return parseLog(recordedText(name));
 }
 
@@ -42,6 +40,6 @@ export function recordedMeta(name: string) {
 	return parseRecordingMeta(readFileSync(new URL(`${name}/meta.json`, root), "utf8"));
 }
 
-export function recordedEvidence(name: string): Evidence {
+export function recordedEvidence(name: string) {
 	return { ...evidenceOfRecording(recordedMeta(name)), lines: recordedLines(name) };
 }

@@ -10,7 +10,7 @@ import {
 } from "../../../src/formats/trtexec/transcript.ts";
 import { parseLog, recordedLines, recordedText } from "./recorded.ts";
 
-function read(chunks: readonly Uint8Array[]): LogLine[] {
+function read(chunks: Uint8Array[]) {
 	const lines: LogLine[] = [];
 	const reader = createLineReader((line) => lines.push(line));
 	for (const chunk of chunks) reader.push(chunk);
@@ -18,7 +18,7 @@ function read(chunks: readonly Uint8Array[]): LogLine[] {
 	return lines;
 }
 
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const bytes = (text: string) => new TextEncoder().encode(text);
 
 it("parseLog reports the level of each line", () => {
 	const dated = [..."VIWEF"].map((letter) => `[11/21/2026-08:04:27] [${letter}] x`);
@@ -112,12 +112,12 @@ it("createLogScan is not much slower on hostile long lines than on short ones of
 		'" -> "',
 		"While parsing node number 1 [",
 	];
-	const cpuMs = (texts: readonly string[]): number => {
+	const cpuMs = (texts: string[]) => {
 		const start = process.cpuUsage().user;
 		for (const text of texts) parseLog(text).forEach(createLogScan().feed);
 		return (process.cpuUsage().user - start) / 1000;
 	};
-	const line = (text: string): string => `[11/21/2026-08:04:27] [E] ${text}`;
+	const line = (text: string) => `[11/21/2026-08:04:27] [E] ${text}`;
 	const shortMs = cpuMs(
 		parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")),
 	);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { loadConfig } from "../../../src/core/config/parse.ts";
 import { checkInputs, checkTrust, chooseTargets } from "../../../src/golden/app/action-models.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
+import { loaded } from "../../core/config/load.ts";
 import { pullRequest, push, repository, schedule, workflowRun } from "../../support/event-payloads.ts";
 
 const shas = { head: "1".repeat(40), base: "2".repeat(40) };
@@ -41,14 +41,11 @@ it.each([
 	expect(() => checkInputs({ reason: "Why.", branch: "trtgate/goldens", base: "", ...inputs })).toThrow(says);
 });
 
-function configOf(models: Readonly<Record<string, string | null>>) {
+function configOf(models: Record<string, string | null>) {
 	const lines = Object.entries(models).map(
-		([name, golden]) =>
-			`  ${JSON.stringify(name)}: { onnx: m.onnx${golden === null ? "" : `, golden: ${golden}`} }`,
+		([name, golden]) => `  ${name}: { onnx: m.onnx${golden === null ? "" : `, golden: ${golden}`} }\n`,
 	);
-	const loaded = loadConfig(`version: 1\nmodels:\n${lines.join("\n")}\n`, { path: "trtgate.yml" });
-	if (loaded.state === "invalid") throw loaded.errors[0];
-	return loaded.config;
+	return loaded(`version: 1\nmodels:\n${lines.join("")}`);
 }
 
 const config = configOf({ net: "golden/net/golden.json", other: "golden/other/golden.json", none: null });
@@ -62,9 +59,10 @@ it.each([
 	expect(chooseTargets(config, names).map(({ model }) => model.name)).toEqual(expected);
 });
 
+const golden = "g/golden.json";
 it.each<[string, Parameters<typeof configOf>[0], string, RegExp]>([
-	["a name that is not there", { net: "g/golden.json" }, "nett", /has no model "nett"/],
-	["a name of JavaScript", { net: "g/golden.json" }, "__proto__", /has no model "__proto__"/],
+	["a name that is not there", { net: golden }, "nett", /has no model "nett"/],
+	["a name of JavaScript", { net: golden }, "__proto__", /has no model "__proto__"/],
 	["a model without a golden", { net: null }, "net", /"net" has no golden/],
 	["a config without goldens", { net: null }, "", /No model of trtgate\.yml has a golden/],
 	[
@@ -73,12 +71,7 @@ it.each<[string, Parameters<typeof configOf>[0], string, RegExp]>([
 		"",
 		/is g\/net\.json, but .* must be named golden\.json/,
 	],
-	[
-		"one golden of two models",
-		{ a: "g/golden.json", b: "g/golden.json" },
-		"",
-		/"a" and "b" share the golden g/,
-	],
+	["one golden of two models", { a: golden, b: golden }, "", /"a" and "b" share the golden g/],
 ])("the models to record refuses %s", (_, models, names, says) => {
 	expect(() => chooseTargets(configOf(models), names)).toThrow(says);
 });

@@ -1,5 +1,3 @@
-// Stored tensors in every format that states its own layout, against their own libraries (test/oracles/golden-formats.py), and the
-// one long axis of an input that a line of tokens fills.
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -19,45 +17,32 @@ import { float32 } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { zipOf } from "../../support/zip-writer.ts";
 
-const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"));
+const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, "base64"));
 
-function store(name: string, bytes: Uint8Array): string {
+function store(name: string, bytes: Uint8Array) {
 	const path = join(temporaryFolder(), name);
 	writeFileSync(path, bytes);
 	return path;
 }
 
-const expected = (name: string, dtype = "float32") => ({
-	name,
-	dtype: dtype as DType,
-	shape: [1, 2, 3],
-});
+const expected = (name: string, dtype = "float32") => ({ name, dtype: dtype as DType, shape: [1, 2, 3] });
 
 const stored = [
 	...oracle.npz.flatMap(({ file, members }) =>
 		Object.entries(members).map(([member, entry]) => ({ ending: "npz", file, member, entry })),
 	),
-	...Object.entries(oracle.safetensors.members).map(([member, entry]) => ({
-		ending: "safetensors",
-		file: oracle.safetensors.file,
-		member,
-		entry,
-	})),
+	...Object.entries(oracle.safetensors.members).map(([member, entry]) => {
+		return { ending: "safetensors", file: oracle.safetensors.file, member, entry };
+	}),
 	{ ending: "json", file: oracle.polygraphy.inputs, member: "x", entry: oracle.polygraphy.y },
 ];
 
-it.each(stored)(
-	"readStored reads $member of .$ending in the file's own layout",
-	async ({ ending, file, member, entry }) => {
-		// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
-		const tensor = await readStored(store(`a.${ending}`, bytesOf(file)), expected(member, entry.dtype));
-		expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
-			dtype: entry.dtype,
-			shape: entry.shape,
-			data: entry.data,
-		});
-	},
-);
+it.each(stored)("readStored reads $member of .$ending in the file's own layout", async (one) => {
+	const { dtype, shape, data } = one.entry;
+	// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
+	const tensor = await readStored(store(`a.${one.ending}`, bytesOf(one.file)), expected(one.member, dtype));
+	expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({ dtype, shape, data });
+});
 
 it("readStored refuses damaged files and Git LFS pointers", async () => {
 	const pointer = new TextEncoder().encode(
@@ -114,7 +99,6 @@ it.each<[string, InputPort["axes"], InputPort["sizes"], number[]]>([
 });
 
 it("a line of tokens refuses two long axes that the model fixes", () => {
-	expect(() => lineOf({ name: "x", axes: [8, 7], sizes: [8, 7] }, "a.txt")).toThrow(
-		"it has to have one long axis",
-	);
+	const refuse = () => lineOf({ name: "x", axes: [8, 7], sizes: [8, 7] }, "a.txt");
+	expect(refuse).toThrow("it has to have one long axis");
 });

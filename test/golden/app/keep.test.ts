@@ -20,7 +20,6 @@ function revision(number: number): GoldenManifest {
 
 const tensors = (number: number) => [{ path: `r${number}/only/y.npy`, bytes: Uint8Array.of(number) }];
 
-/** Breaks at the n-th write. */
 function breaking(at: number): Files {
 	const files = fileStore();
 	let writes = 0;
@@ -42,34 +41,29 @@ const idOf = (folder: string, name = "golden.json"): string =>
 function keeperOf(
 	folder: string,
 	number: number,
-	more: { old?: GoldenManifest; goesOn?: boolean; store?: Files } = {},
+	{ store = fileStore(), ...more }: { old?: GoldenManifest; goesOn?: boolean; store?: Files } = {},
 ) {
-	const { old = null, goesOn = false, store = fileStore() } = more;
-	return keepGolden({ folder, old, goesOn, files: () => tensors(number) }, store);
+	return keepGolden({ folder, old: null, goesOn: false, files: () => tensors(number), ...more }, store);
 }
 
-async function recorded(folder: string): Promise<void> {
+async function recorded(folder = temporaryFolder()) {
 	await (await keeperOf(folder, 1)).finish(revision(1));
+	return folder;
 }
 
-it.each([1, 2, 3])(
-	"cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds",
-	async (at) => {
-		const folder = temporaryFolder();
-		await recorded(folder);
-		const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
-		await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
-		expect(idOf(folder)).toBe("net@1");
-		expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
-		await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
-		expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
-		expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
-	},
-);
+it.each([1, 2, 3])("cut off at write %i leaves the old golden, and the next attempt succeeds", async (at) => {
+	const folder = await recorded();
+	const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
+	await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
+	expect(idOf(folder)).toBe("net@1");
+	expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
+	await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
+	expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
+	expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
+});
 
 it("keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
-	const folder = temporaryFolder();
-	await recorded(folder);
+	const folder = await recorded();
 	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
 	expect([idOf(folder), idOf(folder, "golden.previous.json")]).toEqual(["net@2", "net@1"]);
 	expect(existsSync(join(folder, "r1/only/y.npy"))).toBe(true);
@@ -78,8 +72,7 @@ it("keeps the old golden beside the unfinished one, and removes it at the end of
 });
 
 it.each([false, true])("puts the old golden back, also in a later run: %s", async (later) => {
-	const folder = temporaryFolder();
-	await recorded(folder);
+	const folder = await recorded();
 	let keeper = await keeperOf(folder, 2, { old: revision(1) });
 	await keeper.save(revision(2));
 	if (later) keeper = await keeperOf(folder, 2, { old: revision(2), goesOn: true });

@@ -5,42 +5,29 @@ import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { ConfigError } from "../../../src/core/errors.ts";
 import { changedFiles, openCheckout } from "../../../src/golden/app/propose-goldens.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
+import { manifestOf } from "../../support/golden-tensors.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 const tensor = (path: string) => ({ path, sha256: "a".repeat(64), dtype: "float32" as const, shape: [1] });
 
-function manifest(
-	goldenId: string,
-	paths: readonly string[],
-	more: Partial<GoldenManifest> = {},
-): GoldenManifest {
-	const cases = paths.map((path, index) => ({ id: `${index}`, inputs: {}, outputs: { y: tensor(path) } }));
-	return {
-		schemaVersion: 1,
-		goldenId,
-		reason: "Why.",
-		author: "Ann",
-		model: { path: "m.onnx", sha256: "b".repeat(64) },
-		producer: { backend: "onnxruntime-wasm", version: "1", precision: "fp32" },
-		outputs: { y: {} },
-		cases,
-		...more,
-	} as GoldenManifest;
+function manifest(goldenId: string, path: string, more: Partial<GoldenManifest> = {}): GoldenManifest {
+	const cases: GoldenManifest["cases"] = [{ id: "0", inputs: {}, outputs: { y: tensor(path) } }];
+	return { ...manifestOf({}, { y: {} }), goldenId, reason: "Why.", author: "Ann", cases, ...more };
 }
 
 const written = {
-	"engines/golden/net/golden.json": JSON.stringify(manifest("net@2", ["r2/0.npy"])),
+	"engines/golden/net/golden.json": JSON.stringify(manifest("net@2", "r2/0.npy")),
 	"engines/golden/net/r2/0.npy": "\u0000two",
 	"engines/golden/net/r1/0.npy": "one",
 };
 
 const net = {
 	path: "golden/net/golden.json",
-	manifest: manifest("net@2", ["r2/0.npy"]),
-	old: manifest("net@1", ["./r1/0.npy"]),
+	manifest: manifest("net@2", "r2/0.npy"),
+	old: manifest("net@1", "./r1/0.npy"),
 };
 
-function openRepository(files: Readonly<Record<string, string>> = {}) {
+function openRepository(files: Record<string, string> = {}) {
 	const top = temporaryFolder();
 	git(top, "init", "-q");
 	writeProject(top, { ...written, ...files });
@@ -52,8 +39,7 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	return { top, home, checkout: () => openCheckout(home, processes), processes };
 }
 
-/** Message and fix of the refusal. */
-const refusal = (run: Promise<unknown>): Promise<string> =>
+const refusal = (run: Promise<unknown>) =>
 	run.then(
 		() => expect.fail("not refused"),
 		({ code, message, fix }: ConfigError) => `${code}: ${message} → ${fix}`,
@@ -87,9 +73,9 @@ it.each<[string, Partial<GoldenManifest>, boolean]>([
 ])("the files of a proposal agree with an earlier manifest %s or not", async (_, more, agrees) => {
 	const { home, checkout } = openRepository();
 	const [golden, npy] = (await changedFiles([net], home, await checkout())).files;
-	const earlier = new TextEncoder().encode(JSON.stringify(manifest("net@2", ["r2/0.npy"], more)));
-	expect(golden?.agreesWith?.(earlier)).toBe(agrees);
-	expect(golden?.agreesWith?.(new TextEncoder().encode('{"__proto__": 1}'))).toBe(false);
+	const earlier = JSON.stringify(manifest("net@2", "r2/0.npy", more));
+	expect(golden?.agreesWith?.(Buffer.from(earlier))).toBe(agrees);
+	expect(golden?.agreesWith?.(Buffer.from('{"__proto__": 1}'))).toBe(false);
 	expect(npy?.agreesWith).toBeUndefined();
 });
 

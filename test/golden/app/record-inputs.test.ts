@@ -16,10 +16,9 @@ import { withGoldenPorts } from "../../../src/golden/app/compose.ts";
 import { findRecordInputs, previousCases, type RecordInputs } from "../../../src/golden/app/record-inputs.ts";
 import { parseRecordOptions } from "../../../src/golden/app/record-options.ts";
 import { describeWorth } from "../../../src/golden/core/record/generators/defaults.ts";
-import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { elementCount } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
-import { float32, manifestOf } from "../../support/golden-tensors.ts";
+import { float32, manifestOf, type Tensor } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, model, node, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
@@ -30,7 +29,7 @@ import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts
 const int64 = 7;
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
-const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}): string =>
+const workspace = (bytes: Bytes, files: Record<string, string | Uint8Array> = {}) =>
 	writeProject(temporaryFolder(), { "net.onnx": bytes, ...files });
 
 /** ONNX Runtime from the sources, where no bundle is built. */
@@ -45,8 +44,7 @@ const referenceOf = (processes: Processes) =>
 		threads: 1,
 	});
 
-/** As `golden record net.onnx` finds them, with the first line that it prints. */
-async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
+async function inputsOf(cwd: string, ...argv: string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
 	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
 	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" } as const;
@@ -60,19 +58,16 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 	return { ...found, worth: describeWorth(found.how, found.cases.length) };
 }
 
-/** The error, as one text of what is wrong and how to fix it. */
-async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
+async function refusalOf(cwd: string, ...argv: string[]) {
 	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
 		({ message, code, fix }: ConfigError) => `${message} [${code}] ${fix}`,
 	);
 }
 
-const valuesOf = (one: Tensor | undefined): number[] =>
-	one === undefined ? [] : [...float64Reader(one)(0, elementCount(one.shape))];
+const valuesOf = (one: Tensor) => [...float64Reader(one)(0, elementCount(one.shape))];
 
-/** A sine as a .npy file. */
-const signal = (shape: number[], scale = 1): Uint8Array =>
+const signal = (shape: number[], scale = 1) =>
 	encodeNpy(
 		float32(
 			Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * scale)),
@@ -80,7 +75,6 @@ const signal = (shape: number[], scale = 1): Uint8Array =>
 		),
 	);
 
-/** A signal, a state and a sampling rate, which chooses between two weights. */
 const detector = model({
 	nodes: [
 		node({ op: "MatMul", inputs: ["input", "wide"], outputs: ["a"] }),
@@ -97,8 +91,8 @@ const detector = model({
 it("a signal comes with a state of zeros and the rate that the model compares with", async () => {
 	const found = await inputsOf(workspace(detector, { "in/a.npy": signal([1, 32]) }), "--inputs", "in");
 	expect(found.worth).toBe("Inputs: 1 real case; state zeros, sr const:16000.");
-	expect(valuesOf(found.cases[0]?.inputs["sr"])).toEqual([16_000]);
-	expect(valuesOf(found.cases[0]?.inputs["state"])).toEqual([0, 0, 0, 0]);
+	const { sr, state } = found.cases[0]!.inputs;
+	expect([valuesOf(sr!), valuesOf(state!)]).toEqual([[16_000], [0, 0, 0, 0]]);
 });
 
 const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
@@ -178,7 +172,7 @@ it("pictures of one height keep their proportions, each in a case of its own wid
 });
 
 /** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
-const protoOf = (set: number): Uint8Array => {
+const protoOf = (set: number) => {
 	const bytes = new Uint8Array(Float32Array.from({ length: 48 * 48 }, (_, at) => Math.sin(at + set)).buffer);
 	const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
 	return Uint8Array.from([...head, ...bytes]);
@@ -194,11 +188,9 @@ it("test data sets beside an ONNX model are a case each, and sizes that they do 
 		["test_data_set_0", [1, 1, 48, 48]],
 		["test_data_set_1", [1, 1, 48, 48]],
 	]);
-	const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
-	expect(refusal).toContain(
-		'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
+	expect(await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2")).toMatch(
+		/--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1\..* or give inputs of this size\./s,
 	);
-	expect(refusal).toContain("or give inputs of this size.");
 });
 
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
@@ -265,15 +257,13 @@ it.each([
 		{ fp32: 0.9, fp16: 0.5 },
 	],
 ])(
-	"golden record judges fp32, the precisions of the model's engines, and those named for it: %s %j",
+	"golden record judges fp32, the precisions of engines, and those named: %s %j",
 	async (engines, more, shares) => {
 		const config = `version: 1\nmodels: { net: { onnx: net.onnx, ${engines} } }\n`;
-		const cwd = workspace(classifier, { "trtgate.yml": config });
-		const { leastShares } = await parseRecordOptions(["--model", "net", ...more], testTerminal(cwd));
-		expect(leastShares).toEqual(shares);
-		expect(
-			(await parseRecordOptions(["net.onnx", "--out", "golden"], testTerminal(cwd))).leastShares,
-		).toEqual({ fp32: 1, fp16: 0.95 });
+		const terminal = testTerminal(workspace(classifier, { "trtgate.yml": config }));
+		const sharesOf = async (...argv: string[]) => (await parseRecordOptions(argv, terminal)).leastShares;
+		expect(await sharesOf("--model", "net", ...more)).toEqual(shares);
+		expect(await sharesOf("net.onnx", "--out", "golden")).toEqual({ fp32: 1, fp16: 0.95 });
 	},
 );
 
@@ -281,7 +271,7 @@ describe("the stored inputs of a golden, recorded again", () => {
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const image = float32([1, 2, 3, 4], [2, 2]);
 
-	function modelOf(dims: readonly OnnxDim[], name = "image"): OnnxModel {
+	function modelOf(dims: OnnxDim[], name = "image") {
 		const port = { kind: "tensor", name, dtype: "float", dims };
 		return { graph: { inputs: [port], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
 	}
@@ -320,10 +310,8 @@ describe("the stored inputs of a golden, recorded again", () => {
 		["a model of another input", modelOf([2, 2], "picture"), {}, /the model's inputs are "picture"/],
 	])("are refused for %s", async (_, model, dims, says) => {
 		const given = { dims, inputs: {} };
-		await expect(previousCases({ ...stored(), model, given }, ports)).rejects.toMatchObject({
-			code: "usage",
-			message: expect.stringMatching(says),
-			fix: expect.stringMatching(/--cases 8/),
-		});
+		const fix = expect.stringContaining("--cases 8");
+		const refusal = { code: "usage", message: expect.stringMatching(says), fix };
+		await expect(previousCases({ ...stored(), model, given }, ports)).rejects.toMatchObject(refusal);
 	});
 });

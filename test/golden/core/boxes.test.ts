@@ -1,18 +1,16 @@
-// Detections through the judge: layouts, formats, order, missing and extra boxes, hostile values.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Detections } from "../../../generated/golden.ts";
 import { checkBoxes } from "../../../src/golden/core/boxes/check-boxes.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
-import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
-import { caseInput, float32, int64, manifestOf } from "../../support/golden-tensors.ts";
+import { caseInput, float32, int64, manifestOf, type Tensor } from "../../support/golden-tensors.ts";
 
 type Row = readonly [x1: number, y1: number, x2: number, y2: number, score: number, label: number];
+type Comparators = Detections["comparators"];
 
 const spec: Detections = { name: "detections", boxes: "boxes", format: "xyxy" };
-const packed = (rows: readonly Row[]): ReadonlyMap<string, Tensor> =>
-	new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
-const separate = (rows: readonly Row[], pad = 0): ReadonlyMap<string, Tensor> => {
+const packed = (rows: readonly Row[]) => new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
+const separate = (rows: readonly Row[], pad = 0) => {
 	const padded = [...rows, ...Array.from({ length: pad }, (): Row => [1, 2, 3, 4, 0.9, 1])];
 	const corners = padded.flatMap((row) => row.slice(0, 4));
 	const [scores, labels] = [padded.map((row) => row[4]), padded.map((row) => BigInt(row[5]))];
@@ -25,11 +23,10 @@ const separate = (rows: readonly Row[], pad = 0): ReadonlyMap<string, Tensor> =>
 };
 const nms: Detections = { ...spec, scores: "scores", classes: "classes", count: "count" };
 
-const golden: readonly Row[] = [
-	[10, 10, 60, 60, 0.9, 1],
-	[100, 10, 150, 80, 0.8, 2],
-	[10, 100, 90, 150, 0.6, 1],
-];
+const first: Row = [10, 10, 60, 60, 0.9, 1];
+const second: Row = [100, 10, 150, 80, 0.8, 2];
+const third: Row = [10, 100, 90, 150, 0.6, 1];
+const golden = [first, second, third];
 
 function check(got: readonly Row[], options: Partial<Detections> = {}, expected: readonly Row[] = golden) {
 	const sides = { expected: packed(expected), got: packed(got), base: undefined };
@@ -38,7 +35,7 @@ function check(got: readonly Row[], options: Partial<Detections> = {}, expected:
 }
 
 it("checkBoxes names the box that is missing and the one that is extra", () => {
-	const checks = check([golden[0] as Row, golden[1] as Row, [10, 100, 90, 150, 0.6, 2]]);
+	const checks = check([first, second, [10, 100, 90, 150, 0.6, 2]]);
 	expect(checks["box-missing"]).toMatchObject({
 		pass: false,
 		got: 1,
@@ -53,19 +50,19 @@ it("checkBoxes names the box that is missing and the one that is extra", () => {
 });
 
 it("checkBoxes reports how far apart boxes and scores are", () => {
-	const checks = check([[10, 10, 60, 70, 0.85, 1], golden[1] as Row, golden[2] as Row]);
+	const checks = check([[10, 10, 60, 70, 0.85, 1], second, third]);
 	expect(checks["box-iou"]).toMatchObject({ pass: false, allowed: 0.95 });
 	expect(checks["box-iou"]?.got).toBeCloseTo(50 / 60, 6);
 	expect(checks["box-score"]).toMatchObject({ pass: false, allowed: 0.02, worst: { index: [0] } });
 });
 
 it("checkBoxes lets boxes near the score threshold come and go", () => {
-	const near: Row = [200, 200, 240, 240, 0.305, 1];
-	expect(check([...golden, near], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(true);
-	expect(check(golden, { scoreThreshold: 0.3 }, [...golden, near])["box-missing"]?.pass).toBe(true);
-	expect(check([...golden, near], { scoreThreshold: 0.3, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
-	const sure: Row = [200, 200, 240, 240, 0.4, 1];
-	expect(check([...golden, sure], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(false);
+	const scoreThreshold = 0.3;
+	const [near, sure] = [0.305, 0.4].map((score): Row[] => [...golden, [200, 200, 240, 240, score, 1]]);
+	expect(check(near!, { scoreThreshold })["box-extra"]?.pass).toBe(true);
+	expect(check(golden, { scoreThreshold }, near)["box-missing"]?.pass).toBe(true);
+	expect(check(near!, { scoreThreshold, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
+	expect(check(sure!, { scoreThreshold })["box-extra"]?.pass).toBe(false);
 });
 
 it("checkBoxes finds pairings that greed loses", () => {
@@ -78,33 +75,27 @@ it("checkBoxes finds pairings that greed loses", () => {
 	expect(check(got, { iou: 0.83, matching: "greedy" }, wanted)["box-missing"]?.got).toBe(1);
 });
 
-it.each([
-	["xywh", ([x1, y1, x2, y2, ...rest]: Row): Row => [x1, y1, x2 - x1, y2 - y1, ...rest]],
-	[
-		"cxcywh",
-		([x1, y1, x2, y2, ...rest]: Row): Row => [(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, ...rest],
-	],
-] as const)("checkBoxes reads boxes as %s", (format, turn) => {
+it.each<["xywh" | "cxcywh", (row: Row) => Row]>([
+	["xywh", ([x1, y1, x2, y2, ...rest]) => [x1, y1, x2 - x1, y2 - y1, ...rest]],
+	["cxcywh", ([x1, y1, x2, y2, ...rest]) => [(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, ...rest]],
+])("checkBoxes reads boxes as %s", (format, turn) => {
 	const moved = golden.map(([x1, y1, x2, y2, score, label]): Row => [x1, y1, x2, y2 + 5, score, label]);
 	const turned = check(moved.map(turn), { format }, golden.map(turn));
 	expect(turned["box-iou"]?.got).toBeCloseTo(Number(check(moved)["box-iou"]?.got), 6);
 });
 
 it("checkBoxes counts F1 and mAP if they are requested", () => {
-	const comparators: Detections["comparators"] = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
-	const checks = check(golden.slice(0, 2), { comparators });
+	const comparators: Comparators = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
+	const checks = check([first, second], { comparators });
 	expect(checks["box-f1"]).toMatchObject({ pass: false, got: 0.8, detail: "2 match, 1 missing, 0 extra" });
 	expect(checks["map"]?.got).toBeGreaterThan(0.5);
 	expect(check([], { comparators }, [])["map"]?.got).toBe(1);
 	expect(check(golden, { comparators }, [])["map"]?.got).toBe(0);
 });
 
-it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never accepts %s as a box or a score", (bad) => {
-	const [first, ...others] = golden;
+it.each([NaN, Infinity])("checkBoxes never accepts %s as a box or a score", (bad) => {
 	for (const column of [0, 2, 4, 5]) {
-		const row = [...(first ?? [])];
-		row[column] = bad;
-		const checks = Object.values(check([row as unknown as Row, ...others]));
+		const checks = Object.values(check([first.with(column, bad) as unknown as Row, second, third]));
 		expect(checks.some((entry) => !entry.pass)).toBe(true);
 	}
 });
@@ -134,12 +125,8 @@ it("checkBoxes does not depend on the order of boxes", () => {
 		.map((list) => list.map(([x, y, w, h, score, label]): Row => [x, y, x + w, y + h, score / 100, label]));
 	fc.assert(
 		fc.property(rows, rows, (expected, got) => {
-			const comparators: Detections["comparators"] = [
-				{ kind: "box-missing" },
-				{ kind: "box-f1" },
-				{ kind: "map" },
-			];
-			const summary = (a: readonly Row[], b: readonly Row[]) =>
+			const comparators: Comparators = [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }];
+			const summary = (a: Row[], b: Row[]) =>
 				Object.values(check(b, { comparators }, a)).map((entry) => Number(entry.got).toFixed(9));
 			expect(summary(expected, got)).toEqual(summary(expected.toReversed(), got.toReversed()));
 			expect(Object.values(check(expected, {}, expected)).every((entry) => entry.pass)).toBe(true);
@@ -152,11 +139,8 @@ const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detectio
 const place = caseInput({}, {}, { manifest, expected: separate(golden) });
 
 it("judgeCase compares boxes by their group alone, and reports the base's error too", () => {
-	const verdict = judgeCase({
-		...place,
-		got: separate(golden.toReversed(), 5),
-		base: separate(golden.slice(0, 2), 1),
-	});
+	const [got, base] = [separate(golden.toReversed(), 5), separate([first, second], 1)];
+	const verdict = judgeCase({ ...place, got, base });
 	expect(verdict.state).toBe("match");
 	expect(verdict.checks.map(({ output, metric, base }) => [output, metric, base])).toEqual([
 		["detections", "box-missing", 1],
@@ -179,10 +163,7 @@ it.each([
 			separate(
 				golden.map(([x1, y1, x2, y2, s, label]) => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]),
 			);
-		const comparators: Detections["comparators"] = [
-			{ kind: "box-score" },
-			{ kind: "box-iou", tolerance: 0.8 },
-		];
+		const comparators: Comparators = [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }];
 		const limits = { ...manifest, detections: [{ ...nms, comparators }] as [Detections] };
 		const verdict = judgeCase({ ...place, manifest: limits, got: off(head), base: off(base) });
 		expect(verdict.state).toBe("match");

@@ -1,10 +1,8 @@
-// The metrics against numpy, scipy and mpmath (test/oracles/golden.py).
-
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { assignColumns, type Detection } from "../../../src/golden/core/boxes/match.ts";
+import { assignColumns } from "../../../src/golden/core/boxes/match.ts";
 import { meanAveragePrecision } from "../../../src/golden/core/boxes/mean-average-precision.ts";
-import { makePair, type Pair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
+import { makePair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
 import {
 	accuracy,
 	klDivergence,
@@ -14,31 +12,32 @@ import {
 import {
 	allclose,
 	cosineDistance,
-	defaultMetricOptions,
 	maxAbs,
+	defaultMetricOptions as options,
 	psnr,
 	relativeL2,
 } from "../../../src/golden/core/metrics/element-errors.ts";
 import { meanIou, pixelDisagreement, recallAtK } from "../../../src/golden/core/metrics/segmentation.ts";
 import { ssim } from "../../../src/golden/core/metrics/ssim.ts";
-import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import tasks from "../../oracles/golden-tasks.json" with { type: "json" };
-import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
+import { float32, fromBase64, type Tensor } from "../../support/golden-tensors.ts";
 
-const options = defaultMetricOptions;
-const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
+const pairOf = (entry: { dtype: string; shape: number[]; expected: string; got: string }) =>
 	makePair(
 		fromBase64(entry.dtype, entry.shape, entry.expected),
 		fromBase64(entry.dtype, entry.shape, entry.got),
 	);
 
-function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
-	const target = toNumber(wanted);
+function expectNear(value: number, wanted: number | string, tolerance = 1e-12) {
+	const target = Number(wanted);
 	if (!Number.isFinite(target) || target === 0) expect(value).toBe(target);
 	else expect(Math.abs(value / target - 1)).toBeLessThanOrEqual(tolerance);
 }
+
+const numbered = <Entry>(entries: Entry[]): (Entry & { index: number })[] =>
+	entries.map((entry, index) => ({ ...entry, index }));
 
 it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) => {
 	const pair = pairOf(entry);
@@ -56,25 +55,23 @@ it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) =
 });
 
 it("metrics agree with numpy over several chunks with an odd rest", () => {
-	const golden: number[] = [];
-	const got: number[] = [];
-	for (let i = 0; i < oracle.formula.elements; i += 1) {
+	const { formula } = oracle;
+	const [golden, got]: [number[], number[]] = [[], []];
+	for (let i = 0; i < formula.elements; i += 1) {
 		const value = (((i * 37) % 101) - 50) / 16;
 		golden.push(value);
 		got.push(Math.fround(value + (((i * 17) % 7) - 3) / 4096));
 	}
 	got[140_000] = (got[140_000] ?? 0) + 1;
 	const pair = makePair(float32(golden), float32(got));
-	expectNear(relativeL2(pair).value, oracle.formula.relativeL2);
-	expect(maxAbs(pair)).toMatchObject({ worstAt: oracle.formula.maxAbsAt, elements: oracle.formula.elements });
-	expectNear(maxAbs(pair).value, oracle.formula.maxAbs);
-	expect(pair.difference({ rtol: oracle.formula.rtol, atol: oracle.formula.atol }).outside).toBe(
-		oracle.formula.outside,
-	);
-	expectNear(cosineDistance(pair), oracle.formula.cosineDistance, 1e-11);
+	expectNear(relativeL2(pair).value, formula.relativeL2);
+	expect(maxAbs(pair)).toMatchObject({ worstAt: formula.maxAbsAt, elements: formula.elements });
+	expectNear(maxAbs(pair).value, formula.maxAbs);
+	expect(pair.difference(formula).outside).toBe(formula.outside);
+	expectNear(cosineDistance(pair), formula.cosineDistance, 1e-11);
 });
 
-it.each(oracle.kl.map((entry, index) => ({ ...entry, index })))(
+it.each(numbered(oracle.kl))(
 	"KL divergence agrees with mpmath and scipy: $input, axis $axis, #$index",
 	(entry) => {
 		const pair = pairOf({ dtype: "float64", ...entry });
@@ -85,9 +82,9 @@ it.each(oracle.kl.map((entry, index) => ({ ...entry, index })))(
 
 it("metrics give the published values of the written vectors", () => {
 	const [five] = oracle.cases;
-	expectNear(toNumber(five?.relativeL2 ?? 0), 0.00100178408696, 1e-10);
-	expectNear(toNumber(oracle.kl[0]?.kl ?? 0), 1.33568009353, 1e-10);
-	expectNear(toNumber(oracle.kl[2]?.kl ?? 0), 0.004321748942788, 1e-10);
+	expectNear(Number(five?.relativeL2 ?? 0), 0.00100178408696, 1e-10);
+	expectNear(Number(oracle.kl[0]?.kl ?? 0), 1.33568009353, 1e-10);
+	expectNear(Number(oracle.kl[2]?.kl ?? 0), 0.004321748942788, 1e-10);
 });
 
 it.each(["float16", "bfloat16"] as const)(
@@ -103,20 +100,17 @@ it.each(["float16", "bfloat16"] as const)(
 	},
 );
 
-function expectClose(value: number, wanted: number, tolerance = 1e-10): void {
+function expectClose(value: number, wanted: number, tolerance = 1e-10) {
 	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));
 }
 
-const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] =>
-	entries.map((entry, index) => ({ ...entry, index }));
-
 it.each(tasks.images)("task metrics give scikit-image's PSNR and SSIM: $name", (entry) => {
-	const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
-	expectClose(psnr(pairOf(entry), options).value, entry.psnr, 1e-9);
+	const [pair, asked] = [pairOf(entry), { ...options, dataRange: entry.dataRange }];
+	expectClose(psnr(pair, asked).value, entry.psnr, 1e-9);
 	// scikit-image's variances cancel where values lie far from zero.
 	const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
-	expectClose(ssim(pairOf(entry), options).value, entry.gaussian, tolerance);
-	expectClose(ssim(pairOf(entry), { ...options, window: "uniform" }).value, entry.uniform, tolerance);
+	expectClose(ssim(pair, asked).value, entry.gaussian, tolerance);
+	expectClose(ssim(pair, { ...asked, window: "uniform" }).value, entry.uniform, tolerance);
 });
 
 it("task metrics give the published values of the written image", () => {
@@ -126,28 +120,21 @@ it("task metrics give the published values of the written image", () => {
 });
 
 it.each(numbered(tasks.segments))("task metrics give scikit-learn's IoU: $name, #$index", (entry) => {
-	const options = {
-		...defaultMetricOptions,
-		axis: 1,
-		threshold: entry.threshold ?? null,
-		ignore: entry.ignore ?? null,
-	};
-	expectClose(meanIou(pairOf(entry), options).value, entry.miou);
-	expectClose(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
+	const { threshold = null, ignore = null } = entry;
+	const asked = { ...options, axis: 1, threshold, ignore };
+	expectClose(meanIou(pairOf(entry), asked).value, entry.miou);
+	expectClose(pixelDisagreement(pairOf(entry), asked).value, entry.pixels);
 });
 
 it.each(tasks.neighbours)("task metrics give numpy's recall at $k", (entry) => {
-	expectClose(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
+	expectClose(recallAtK(pairOf(entry), { ...options, k: entry.k }).value, entry.value);
 });
 
 it("task metrics give scikit-learn's accuracy and numpy's agreement of tokens", () => {
-	const { labelled } = tasks;
-	for (const { k, value } of labelled.top)
-		expectClose(
-			accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value,
-			value,
-		);
-	expectClose(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
+	const { labels, top, tokens } = tasks.labelled;
+	const pair = pairOf(tasks.labelled);
+	for (const { k, value } of top) expectClose(accuracy(pair, { ...options, k, labels }).value, value);
+	expectClose(tokenAgreement(pair, options).value, tokens);
 });
 
 it.each(numbered(tasks.assignments))(
@@ -156,14 +143,15 @@ it.each(numbered(tasks.assignments))(
 		const rows = gains.map((row) => Float64Array.from(row));
 		const columns = assignColumns(rows);
 		expect(new Set(columns).size).toBe(rows.length);
-		expect(
-			columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0),
-		).toBeCloseTo(sum, 9);
+		expect(columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? NaN), 0)).toBeCloseTo(
+			sum,
+			9,
+		);
 	},
 );
 
 it.each(numbered(tasks.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
-	const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
+	const toDetections = (rows: number[][]) =>
 		rows
 			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => {
 				return { x1, y1, x2, y2, score, class: label, at };

@@ -1,5 +1,4 @@
-// Every golden run that TensorRT 10.6 recorded on an H200, judged by the product's own line: the manifest on disk, trtexec's log and dumps, the default
-// comparators and limits of the precision. The recordings of TensorRT 10.15 and 11.2 hold none: their builders lacked this GPU's kernels.
+// TensorRT 10.15 and 11.2 recorded no golden run: their builders lacked this GPU's kernels.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -27,18 +26,14 @@ import { type AtEnd, temporaryFolder } from "../../support/project.ts";
 import { recordedRuns, replayGoldenRuns, writeRecordedGolden } from "../../support/recorded-goldens.ts";
 
 interface Recorded {
-	/** Prefix of its runs' names. */
 	runs: string;
 	model: string;
 	precision: Precision;
-	/** Model of the golden, if it differs from the head's. */
 	goldenModel?: string;
-	outputs?: Readonly<Record<string, GoldenOutput>>;
-	/** Message and checks of each case, as `golden check` writes them. */
-	says: readonly (readonly string[])[];
+	outputs?: Record<string, GoldenOutput>;
+	says: string[][];
 }
 
-/** As `golden record` proposes for an integer for each pixel, without a limit of its own. */
 const mask: Record<string, GoldenOutput> = {
 	mask: { semantic: "mask", comparators: [{ kind: "pixel-disagreement" }] },
 };
@@ -49,44 +44,42 @@ const partLabels =
 const otherWords =
 	"The golden was recorded from a different model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
 
-/** A check of relative-l2; the limit tells the mark. */
-const l2 = (output: string, got: string, limit: string): string =>
+const l2 = (output: string, got: string, limit: string) =>
 	`${Number(got) <= Number(limit) ? "✓" : "✗"} ${output}: relative-l2 ${got} (≤ ${limit})`;
 const nan =
 	"✗ y: non-finite 16 (≤ 0); 16 NaN or infinite in the engine's output, 16 in the golden, but none are allowed: record it again, or set nonFinite: must-match";
-const logits = (got: string, limit = "1e-3"): string => l2("logits_out", got, limit);
-const pixels = (got: string): string => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
+const limits: Partial<Record<Precision, string>> = { fp32: "1e-3", fp16: "5e-3", int8: "5e-2", tf32: "5e-3" };
+const logits = (got: string, limit = "1e-3") => l2("logits_out", got, limit);
+const pixels = (got: string) => `✓ mask: pixel-disagreement ${got} (≤ 1e-2)`;
 const movedPixel = "✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance";
 
-/** Runs of a model, each with one check. @param name of the runs; the model's and the precision if not given. */
-function runs(model: string, precision: Precision, checks: readonly string[], name?: string): Recorded {
+function runs(model: string, precision: Precision, checks: string[], name?: string) {
 	const prefix = `${in10}${name ?? `${model}-${precision}-`}`;
 	return { runs: prefix, model, precision, says: checks.map((check) => [check]) };
 }
 
-/** Two runs of the segmenter. */
-function segmenter(precision: Precision, got: readonly string[], differ: readonly string[]): Recorded {
-	const limit = precision === "fp32" ? "1e-3" : "5e-3";
-	const says = got.map((one, at) => [logits(one, limit), pixels(differ[at] ?? "")]);
+function segmenter(precision: Precision, got: string[], differ: string[]) {
+	const says = got.map((one, at) => [logits(one, limits[precision]), pixels(differ[at]!)]);
 	return { ...runs("segmenter", precision, []), outputs: mask, says };
 }
 
-const probabilities = (limit: string, ...got: string[]): string[] =>
-	got.map((one) => l2("probabilities", one, limit));
+const each = (output: string, limit: string, ...got: string[]) => got.map((one) => l2(output, one, limit));
+const classifier = (precision: Precision, got: string[], name?: string) =>
+	runs("classifier", precision, each("probabilities", limits[precision]!, ...got), name);
 const table: Recorded[] = [
-	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7", "1e-6")),
-	runs("classifier", "fp16", probabilities("5e-3", "1.2e-3", "2.4e-3")),
+	classifier("fp32", ["3.3e-7", "1e-6"]),
+	classifier("fp16", ["1.2e-3", "2.4e-3"]),
 	// Never calibrated.
-	runs("classifier", "int8", probabilities("5e-2", "0.7673", "0.7915")),
+	classifier("int8", ["0.7673", "0.7915"]),
 	// --best takes int8 too, and nothing was calibrated here either.
-	runs("classifier", "int8", probabilities("5e-2", "0.7673", "0.7915"), "classifier-best-"),
+	classifier("int8", ["0.7673", "0.7915"], "classifier-best-"),
 	// Built without --noTF32, at --builderOptimizationLevel=0: it computed in TF32, and one case is just beyond what fp32 allows.
-	runs("classifier", "fp32", probabilities("1e-3", "4.2e-4", "1.2e-3"), "classifier-level0-"),
+	classifier("fp32", ["4.2e-4", "1.2e-3"], "classifier-level0-"),
 	// The same engine, called what it is.
-	runs("classifier", "tf32", probabilities("5e-3", "4.2e-4", "1.2e-3"), "classifier-level0-"),
-	runs("classifier", "fp32", probabilities("1e-3", "3.3e-7"), "dump-output"),
-	...(["fp32", "fp16"] as const).flatMap((precision): Recorded[] => {
-		const limit = precision === "fp32" ? "1e-3" : "5e-3";
+	classifier("tf32", ["4.2e-4", "1.2e-3"], "classifier-level0-"),
+	classifier("fp32", ["3.3e-7"], "dump-output"),
+	...(["fp32", "fp16"] as const).flatMap((precision) => {
+		const limit = limits[precision]!;
 		const hidden = precision === "fp32" ? ["6.5e-4", "5.9e-4"] : ["1.1e-3", "1e-3"];
 		return [
 			{
@@ -96,18 +89,14 @@ const table: Recorded[] = [
 					[l2("boxes", "5.4e-4", limit), l2("scores", "2.3e-4", limit)],
 				],
 			},
-			runs(
-				"encoder",
-				precision,
-				hidden.map((got) => l2("hidden", got, limit)),
-			),
+			runs("encoder", precision, each("hidden", limit, ...hidden)),
 			// TensorRT kept what overflows in fp32.
-			runs("fp16-overflow", precision, [l2("y", "7e-8", limit), l2("y", "1.8e-8", limit)]),
+			runs("fp16-overflow", precision, each("y", limit, "7e-8", "1.8e-8")),
 			runs("nan-output", precision, [nan, nan]),
 		];
 	}),
 	// A network in half precision with half outputs.
-	runs("half", "fp32", [l2("y", "0", "1e-3"), l2("y", "0", "1e-3")]),
+	runs("half", "fp32", each("y", "1e-3", "0", "0")),
 	runs("data-dependent", "fp32", [partLabels, partLabels]),
 	segmenter("fp32", ["3e-7", "3e-7"], ["0", "0"]),
 	segmenter("fp16", ["9e-4", "9.1e-4"], ["2.4e-4", "2.4e-4"]),
@@ -135,7 +124,7 @@ const table: Recorded[] = [
 	},
 ];
 
-function runsOf({ runs, model }: Recorded): string[] {
+function runsOf({ runs, model }: Recorded) {
 	const arm = model.startsWith("head-") ? "head" : "base";
 	return Object.keys(recordedRuns).filter(
 		(name) => name.startsWith(runs) && (!name.startsWith("comparisons/") || name.includes(`-${arm}-`)),
@@ -152,11 +141,11 @@ interface Bed {
 }
 
 const ports = { files: fileStore(), tensors: fileTensorReader() };
-const modelPath = (name: string): string => resolve("test/fixtures/models", `${name}.onnx`);
+const modelPath = (name: string) => resolve("test/fixtures/models", `${name}.onnx`);
 const ends: (() => void | Promise<void>)[] = [];
 const atEnd: AtEnd = (clean) => void ends.push(clean);
 
-async function bed(recorded: Recorded): Promise<Bed> {
+async function bed(recorded: Recorded) {
 	const { model: name, goldenModel, precision, outputs } = recorded;
 	const folder = temporaryFolder(atEnd);
 	mkdirSync(join(folder, "logs"));
@@ -170,10 +159,8 @@ async function bed(recorded: Recorded): Promise<Bed> {
 	);
 	const [spec] = engineSpecs(config);
 	if (spec === undefined) throw new Error("no engine");
-	const manifest = parseManifest(
-		await ports.files.readText(join(folder, "golden.json"), inputKinds.golden),
-		"golden.json",
-	);
+	const text = await ports.files.readText(join(folder, "golden.json"), inputKinds.golden);
+	const manifest = parseManifest(text, "golden.json");
 	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
 }
 
@@ -182,8 +169,7 @@ function load({ spec, model, folder }: Bed) {
 	return loadGoldens({ models, changed: new Set(), headFolder: folder, limitsOfBase: false }, ports);
 }
 
-/** Golden cases run in trtexec: there is no Python in the recordings. */
-async function judge({ recorded, folder, manifest, model, spec }: Bed): Promise<GoldenVerdict[]> {
+async function judge({ recorded, folder, manifest, model, spec }: Bed) {
 	const version = parseVersionText("10.6.0");
 	if (version === null) throw new Error("no version");
 	const backend = trtexecBackend({
@@ -216,12 +202,7 @@ afterAll(async () => {
 	for (const clean of ends) await clean();
 });
 
-const rows = table.map((recorded) => ({
-	...recorded,
-	name: `${recorded.runs}* at ${recorded.precision}`,
-	recorded,
-}));
-it.each(rows)("are judged so: $name", ({ recorded }) => {
+it.each(table)("are judged so: $runs* at $precision", (recorded) => {
 	const verdicts = judged.get(recorded)?.verdicts ?? [];
 	expect(
 		verdicts.map(({ message, checks }) => [
@@ -244,7 +225,7 @@ it("are all in this table, and no version has others", () => {
 	expect(golden.filter((name) => !Object.hasOwn(recordedRuns, name))).toEqual([]);
 });
 
-const gateOf = (recorded: Recorded): string[] => {
+const gateOf = (recorded: Recorded) => {
 	const { bed: made, verdicts } = judged.get(recorded) ?? {};
 	const [engine] = made?.config.models[0]?.engines ?? [];
 	if (made === undefined || engine === undefined) throw new Error("not judged");
@@ -276,13 +257,9 @@ it("are taken as goldens before any engine runs, but for those of NaN", async ()
 		const { sets, faults } = await load(made);
 		expect([sets.size, faults.size]).toEqual(isNan ? [0, 1] : [1, 0]);
 		if (!isNan) continue;
+		const message = /cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/;
 		expect([...faults.values()]).toMatchObject([
-			{
-				code: "golden-uninformative",
-				message: expect.stringMatching(
-					/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/,
-				),
-			},
+			{ code: "golden-uninformative", message: expect.stringMatching(message) },
 		]);
 	}
 });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { Arm } from "../../../generated/result.ts";
-import { loadConfig } from "../../../src/core/config/parse.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { type Probed, probe } from "../../../src/golden/stages/probe.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../../src/ports/backend.ts";
+import { loaded, withModel } from "../../core/config/load.ts";
 import {
 	type Answer,
 	collect,
@@ -15,13 +15,9 @@ import {
 } from "../../support/golden-stream.ts";
 
 function engine(arm: Arm, probes: string): BuiltEngine {
-	const loaded = loadConfig(
-		`version: 1\nmodels: { net: { onnx: n.onnx, dims: { batch: { min: 1, opt: 4, max: 6 } }, probes: ${probes} } }`,
-		{ path: "trtgate.yml" },
-	);
-	if (loaded.state === "invalid") throw loaded.errors[0];
+	const dims = "dims: { batch: { min: 1, opt: 4, max: 6 } }";
+	const [spec] = engineSpecs(loaded(withModel(`${dims}, probes: ${probes}`)));
 	const plain = streamedEngine(arm);
-	const [spec] = engineSpecs(loaded.config);
 	const port = (name: string) => ({ name, kind: "tensor", dtype: "float", dims: ["batch", 3] }) as const;
 	const node = { name: "", domain: "", op: "Identity", inputs: ["x"], outputs: ["y"], attributes: [] };
 	const graph = { ...plain.model.onnx.graph, nodes: [node], inputs: [port("x")], outputs: [port("y")] };
@@ -31,7 +27,7 @@ function engine(arm: Arm, probes: string): BuiltEngine {
 interface Asked {
 	answer: Answer;
 	probes?: string;
-	arms?: readonly Arm[];
+	arms?: Arm[];
 	isScheduled?: boolean;
 }
 
@@ -42,7 +38,6 @@ async function probeAll({ answer, probes = "on", arms = ["base", "head"], isSche
 	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
 
-/** An engine that adds the first row of the batch to every other. */
 function leaking(job: InferJob): InferResult {
 	const cases = job.cases.map(({ id, inputs }): InferredCase => {
 		const x = inputs["x"]!;
@@ -53,7 +48,7 @@ function leaking(job: InferJob): InferResult {
 	return { state: "done", cases, wallMs: 1 };
 }
 
-const found = (probed: readonly Probed[], name: string) =>
+const found = (probed: Probed[], name: string) =>
 	probed.flatMap((one) => (one.state === "judged" ? one.results : [])).find(({ probe: of }) => of === name);
 
 it("probes only the head if it agrees with itself", async () => {

@@ -14,35 +14,29 @@ import {
 
 type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
 
-/** Another person commits to a branch. */
-function commitTo({ repository }: ProposalPlace, name: string, given: Given): string {
+const proposeOn = (
+	{ main, repository }: ProposalPlace,
+	at: 0 | 1 | 2,
+	more?: Parameters<typeof proposalOn>[1],
+) => propose(proposalOn(main[at], more), repository);
+
+function commitTo({ repository }: ProposalPlace, name: string, given: Given) {
 	const made = repository.commit(given);
 	repository.branches.set(name, made);
 	return made;
 }
 
-/** Proposes from main's second commit; then another actor intervenes. */
-async function proposedBefore(
-	act: (place: ProposalPlace, ours: string) => unknown,
-): Promise<ProposalPlace & { ours: string }> {
+async function proposedBefore(act: (place: ProposalPlace, ours: string) => unknown) {
 	const place = openPlace();
-	const { commit: ours } = await propose(proposalOn(place.main[1]), place.repository);
+	const { commit: ours } = await proposeOn(place, 1);
 	act(place, ours);
 	return { ...place, ours };
 }
 
-/** The pull request is merged into main, whose third commit was never there; by what GitHub's button says. */
-function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): void {
-	const parents = how === "squash" ? [place.main[1]] : [place.main[1], ours];
-	commitTo(place, "main", { parents, treeOf: ours });
-	place.repository.pulls.splice(0);
-}
-
-const headOf = ({ repository }: ProposalPlace, name = branch): string => repository.branches.get(name) ?? "";
+const headOf = ({ repository }: ProposalPlace, name = branch) => repository.branches.get(name) ?? "";
 
 type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
 
-/** A repository where another actor intervenes just before a call. */
 function interrupted(repository: Repository, name: keyof Repository, act: () => unknown): Repository {
 	const call = (repository as unknown as Calls)[name];
 	const busy = async (...given: unknown[]): Promise<unknown> => {
@@ -66,21 +60,22 @@ it("a first proposal is one commit on the checked out one, which adds and remove
 });
 
 it("a second proposal of the same changes nothing that anybody sees", async () => {
-	const { repository, main } = openPlace();
-	const first = await propose(proposalOn(main[2]), repository);
+	const place = openPlace();
+	const { repository } = place;
+	const first = await proposeOn(place, 2);
 	repository.writes.splice(0);
-	const second = await propose(proposalOn(main[2]), repository);
+	const second = await proposeOn(place, 2);
 	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
 	expect(repository.writes).toEqual(["tree"]);
 });
 
 it("meanwhile another run makes the branch: it stays, and the next run builds on it", async () => {
 	const place = openPlace();
-	const rival = () => propose(proposalOn(place.main[2], { says: "rival" }), place.repository);
+	const rival = () => proposeOn(place, 2, { says: "rival" });
 	const busy = interrupted(place.repository, "createBranch", rival);
 	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
 	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
-	const { commit, pullIs } = await propose(proposalOn(place.main[2]), place.repository);
+	const { commit, pullIs } = await proposeOn(place, 2);
 	expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
 	const [parent = ""] = place.repository.parents(commit);
 	expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
@@ -88,41 +83,37 @@ it("meanwhile another run makes the branch: it stays, and the next run builds on
 
 it("meanwhile a person commits to the branch: their commit stays", async () => {
 	const place = openPlace();
-	await propose(proposalOn(place.main[2], { says: "first" }), place.repository);
-	const person = () =>
-		place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+	await proposeOn(place, 2, { says: "first" });
+	const person = () => commitTo(place, branch, { parents: [headOf(place)] });
 	const busy = interrupted(place.repository, "advanceBranch", person);
 	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
 	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-	await expect(propose(proposalOn(place.main[2]), place.repository)).rejects.toThrow(
+	await expect(proposeOn(place, 2)).rejects.toThrow(
 		/which trtgate did not make; nothing was written over it/,
 	);
 });
 
 it("propose does not change a person's pull request or text", async () => {
-	const { repository, main } = openPlace();
-	const first = await propose(proposalOn(main[2]), repository);
-	for (const pull of repository.pulls)
-		Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
-	const second = await propose(proposalOn(main[2], { says: "newer" }), repository);
+	const place = openPlace();
+	const { pulls } = place.repository;
+	const first = await proposeOn(place, 2);
+	for (const pull of pulls) Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
+	const second = await proposeOn(place, 2, { says: "newer" });
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
-	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
+	expect(pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
 });
 
-it.each(["openPulls", "createPull"] as const)(
-	"propose reports what kept it from %s, and asks once",
-	async (name) => {
-		const { repository, main } = openPlace();
-		const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
-		let asked = 0;
-		const call = async () => {
-			asked += 1;
-			return { state: "failed", fault } as const;
-		};
-		await expect(propose(proposalOn(main[2]), { ...repository, [name]: call })).rejects.toMatchObject(fault);
-		expect(asked).toBe(1);
-	},
-);
+it.each(["openPulls", "createPull"])("propose reports what kept it from %s, and asks once", async (name) => {
+	const { repository, main } = openPlace();
+	const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
+	let asked = 0;
+	const call = async () => {
+		asked += 1;
+		return { state: "failed", fault } as const;
+	};
+	await expect(propose(proposalOn(main[2]), { ...repository, [name]: call })).rejects.toMatchObject(fault);
+	expect(asked).toBe(1);
+});
 
 const golden = "golden/net/golden.json";
 
@@ -146,15 +137,10 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 		...repository,
 		readFile: (hash) => repository.readFile(hash).finally(() => (reads += 1)),
 	};
-	const write = (text: string, agrees: boolean) =>
-		writeFiles(
-			proposalOn(main[1], {
-				files: [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")],
-				removed: [],
-			}),
-			main[0],
-			counting,
-		);
+	const write = (text: string, agrees: boolean) => {
+		const files = [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")];
+		return writeFiles(proposalOn(main[1], { files, removed: [] }), main[0], counting);
+	};
 	const { snapshot: tree } = done(await repository.snapshotOf(main[1]));
 	expect(await write("of old", false)).toEqual(tree);
 	expect(reads).toBe(0);
@@ -165,13 +151,16 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 
 it("a branch of ours whose base moved on merges the base", async () => {
 	const place = await proposedBefore(() => {});
-	const { commit } = await propose(proposalOn(place.main[2], { says: "newer" }), place.repository);
+	const { commit } = await proposeOn(place, 2, { says: "newer" });
 	expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
 	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
 });
 
 it("a branch of ours that was merged starts from the base", async () => {
-	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
+	const place = await proposedBefore((at, ours) => {
+		commitTo(at, "main", { parents: [at.main[1], ours], treeOf: ours });
+		at.repository.pulls.splice(0);
+	});
 	const main = headOf(place, "main");
 	const { commit } = await propose(proposalOn(main, { says: "newer" }), place.repository);
 	expect(place.repository.parents(commit)).toEqual([main]);
@@ -179,8 +168,8 @@ it("a branch of ours that was merged starts from the base", async () => {
 
 it("a branch of ours that is made from a newer commit of the base is not changed", async () => {
 	const place = openPlace();
-	const { commit } = await propose(proposalOn(place.main[2]), place.repository);
-	await expect(propose(proposalOn(place.main[1], { says: "older" }), place.repository)).rejects.toThrow(
+	const { commit } = await proposeOn(place, 2);
+	await expect(proposeOn(place, 1, { says: "older" })).rejects.toThrow(
 		/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/,
 	);
 	expect(headOf(place)).toBe(commit);
@@ -221,17 +210,12 @@ it("a proposal is refused, with nothing written, for a commit that the base does
 		/is at commit [0-9a-f]{7}, which is not on main/,
 		/^Run on the base branch, or give the branch that is checked out as `base`/,
 	);
-	expect(await propose(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
-		pullIs: "opened",
-	});
+	const { pullIs } = await propose(proposalOn(feature, { base: "feature" }), place.repository);
+	expect(pullIs).toBe("opened");
 });
 
 it.each([
-	[
-		"a commit that GitHub does not know",
-		{ commit: "1".repeat(40) },
-		/does not know commit 1111111, or has no/,
-	],
+	["an unknown commit", { commit: "1".repeat(40) }, /does not know commit 1111111, or has no/],
 	["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
 	["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
 ])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest } from "../../../generated/golden.ts";
 import { type Verified, verify } from "../../../src/golden/stages/verify.ts";
-import type { BuiltEngine, InferJob, InferResult } from "../../../src/ports/backend.ts";
+import type { BuiltEngine, InferJob } from "../../../src/ports/backend.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 import { silent } from "../../support/fakes.ts";
 import {
@@ -26,7 +26,6 @@ interface Asked {
 	progress?: Progress;
 	reader?: ReturnType<typeof countingReader>;
 	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
-	/** In place of the usual one. */
 	head?: BuiltEngine;
 	ofBase?: GoldenManifest | undefined;
 }
@@ -46,22 +45,19 @@ async function verifyAll({ cases, batch = 2, answer = echo, progress = silent, .
 	return { verdicts: await collect(running), jobs };
 }
 
-/** Echoes, and counts the tensors that are alive at each run. */
 function watched() {
 	const reader = countingReader();
 	const alive: number[] = [];
-	const answer = async (job: InferJob): Promise<InferResult> => {
+	const answer = async (job: InferJob) => {
 		alive.push(await reader.alive());
 		return echo(job);
 	};
 	return { reader, alive, answer };
 }
 
-const states = (verdicts: readonly Verified[]): string[] =>
-	verdicts.map((verified) =>
-		verified.state === "judged"
-			? `${verified.verdict.case} ${verified.verdict.state}`
-			: verified.error.message,
+const states = (verdicts: Verified[]) =>
+	verdicts.map((one) =>
+		one.state === "judged" ? `${one.verdict.case} ${one.verdict.state}` : one.error.message,
 	);
 
 it("runs both sides batch by batch, each with a log, and judges every case once, in order", async () => {
@@ -108,9 +104,8 @@ it("judges the whole set once, after all of its batches, and holds no batch for 
 	expect(Math.max(...alive)).toBe(10);
 	expect(verdicts.length).toBe(41);
 	expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
-	expect(verdicts.at(-1)).toMatchObject({
-		verdict: { case: "whole set", scope: "set", cases: 40, state: "match" },
-	});
+	const verdict = { case: "whole set", scope: "set", cases: 40, state: "match" };
+	expect(verdicts.at(-1)).toMatchObject({ verdict });
 });
 
 it("runs only commands of the config, and an unknown one is not a match", async () => {
@@ -139,7 +134,7 @@ it("never counts a case without an answer as a match, and gives no number over t
 });
 
 it("lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
-	const wrong = (job: InferJob): InferResult => {
+	const wrong = (job: InferJob) => {
 		const all = echo(job);
 		if (all.state !== "done") return all;
 		const cases = all.cases.map((one) => ({ ...one, outputs: { y: zeros("float32", [4]) } }));

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { historyBranch } from "../../../src/history/adapters/history-branch.ts";
@@ -7,12 +7,11 @@ import { gitAccess } from "../../../src/host/adapters/github/env.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { buildRecord, hash } from "../../support/history-records.ts";
 import { startPrivateRemote } from "../../support/private-remote.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { expectFault, temporaryFolder, writeScript } from "../../support/project.ts";
 
 const branch = "trtgate-history";
 const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
 
-/** A remote without commits, two clones of it, and a history on a branch in the first. */
 function repositories() {
 	const root = temporaryFolder();
 	const remote = join(root, "remote.git");
@@ -20,15 +19,15 @@ function repositories() {
 	git(remote, "config", "uploadpack.allowFilter", "true");
 	const [clone, other] = [join(root, "clone"), join(root, "other")];
 	for (const folder of [clone, other]) git(root, "clone", "--quiet", remote, folder);
-	return { remote, clone, other, store: storeIn(clone) };
+	const store = storeIn(clone);
+	return { remote, clone, other, store, add: (night: number) => store.add([fileOfNight(night)]) };
 }
 
 const storeIn = (repository: string, more: Partial<Parameters<typeof historyBranch>[0]> = {}) =>
 	historyBranch({ repository, branch, processes: gitProcesses(), ...more });
 
-function recordsAt(remote: string): string[] {
-	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
-}
+const recordsAt = (remote: string) => git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
+const configOf = (clone: string) => git(clone, "config", "--list", "--local");
 
 it("historyBranch loses no record of many writers, beside a compaction", async () => {
 	const { remote, clone: left, other: right } = repositories();
@@ -43,45 +42,43 @@ it("historyBranch loses no record of many writers, beside a compaction", async (
 });
 
 it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
-	const { clone, store } = repositories();
-	const before = git(clone, "config", "--list", "--local");
-	await store.add([fileOfNight(0)]);
-	expect(git(clone, "config", "--list", "--local")).toBe(before);
+	const { clone, add } = repositories();
+	const before = configOf(clone);
+	await add(0);
+	expect(configOf(clone)).toBe(before);
 	expect(git(clone, "for-each-ref")).toBe("");
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
 it("historyBranch follows a rewritten branch, and puts a lost record back on import", async () => {
-	const { remote, store } = repositories();
-	await store.add([fileOfNight(0)]);
+	const { remote, add } = repositories();
+	await add(0);
 	const old = git(remote, "rev-parse", branch);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	git(remote, "update-ref", `refs/heads/${branch}`, old);
-	await store.add([fileOfNight(2)]);
+	await add(2);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path, fileOfNight(2).path]);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	expect(recordsAt(remote)).toHaveLength(3);
 });
 
 it("historyBranch compacts into a new root, and keeps files of others", async () => {
-	const { remote, store } = repositories();
+	const { remote, store, add } = repositories();
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
-	await store.add([fileOfNight(1)]);
+	await add(1);
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
 	expect(recordsAt(remote)).toEqual(["months/2026-01.jsonl.gz", "notes.txt"]);
 	expect(git(remote, "rev-list", "--count", branch)).toBe("1");
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
-	await store.add([fileOfNight(40)]);
+	await add(40);
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
 it("historyBranch fails with the reason if the remote refuses the push", async () => {
-	const { remote, store } = repositories();
-	mkdirSync(join(remote, "hooks"), { recursive: true });
-	const hook = join(remote, "hooks", "pre-receive");
-	writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
-	chmodSync(hook, 0o755);
-	await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
+	const { remote, add } = repositories();
+	const refusal = "echo GH006: Protected branch update failed >&2\nexit 1";
+	writeScript(join(remote, "hooks/pre-receive"), refusal);
+	await expect(add(0)).rejects.toMatchObject({
 		code: "history-denied",
 		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
 	});
@@ -96,16 +93,14 @@ it("historyBranch fails if the remote cannot be reached", async () => {
 });
 
 it("historyBranch goes on after a writer was killed in a push", async () => {
-	const { remote, clone, store } = repositories();
+	const { remote, clone, add } = repositories();
 	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
-	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
-		code: "history-unwritable",
-	});
+	await expectFault(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)]), "history-unwritable");
 	rmSync(lock);
-	await store.add([fileOfNight(0)]);
+	await add(0);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 });
 
@@ -120,26 +115,22 @@ it("historyBranch reads and writes a private repository with the right token onl
 	await storeWith("ghs_right").add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 	expect(await storeWith("ghs_right").read()).toHaveLength(1);
-	await expect(storeWith("ghs_wrong").read()).rejects.toMatchObject({ code: "history-denied" });
-	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
+	await expectFault(storeWith("ghs_wrong").read(), "history-denied");
+	expect(configOf(clone)).not.toContain("extraheader");
 });
 
 it("historyBranch adds a record with five git commands", async () => {
-	const { clone, store } = repositories();
+	const { clone, add } = repositories();
 	const processes = gitProcesses();
 	const commands: string[] = [];
-	const counting: typeof processes = {
-		...processes,
-		run: (job) => {
+	const counted =
+		<Job extends { argv: readonly string[] }, Done>(start: (job: Job) => Done) =>
+		(job: Job) => {
 			commands.push(job.argv.join(" "));
-			return processes.run(job);
-		},
-		exec: (job) => {
-			commands.push(job.argv.join(" "));
-			return processes.exec(job);
-		},
-	};
-	await store.add([fileOfNight(0)]);
+			return start(job);
+		};
+	const counting = { ...processes, run: counted(processes.run), exec: counted(processes.exec) };
+	await add(0);
 	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
 	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);

@@ -4,7 +4,7 @@ import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.t
 import { acceptance, answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
 import { kindOf } from "../../../src/history/core/points.ts";
 import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
-import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
+import { planOf, simulateNights } from "../../support/history-nights.ts";
 import {
 	buildFacts,
 	buildRatio,
@@ -15,13 +15,13 @@ import {
 	short,
 } from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";
+import { randomFrom } from "../../support/random.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
 
 const latencyOf = (records: readonly HistoryRecord[]) =>
 	readSeries(records).chains.filter(({ metric }) => metric === "latency");
 
-/** Quiet nights of one series, changed from a night on. */
 function nights(
 	count: number,
 	change: (night: number) => Parameters<typeof buildRow>[0] & { ppm?: number },
@@ -43,6 +43,11 @@ function nights(
 		});
 	});
 }
+
+const from =
+	<Change>(first: number, change: Change) =>
+	(night: number) =>
+		night < first ? {} : change;
 
 const other = buildFacts({ model: short("other model"), structure: short("other layers") });
 
@@ -70,29 +75,17 @@ it("alarms name the night whose structure changed, and close on recovery", () =>
 });
 
 it.each([
-	[
-		"method",
-		() => ({}),
-		(night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }),
-		"trtgate: 1.0 → 1.1",
-	],
-	[
-		"host",
-		(night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }),
-		() => ({}),
-		"+9.1 %",
-	],
-	["noise", () => ({}), () => ({}), "are the same"],
+	["method", {}, { method: { trtgate: "1.1" } }, "trtgate: 0.1.0 → 1.1"],
+	["host", { base: buildFacts({ ns: 680_000 }) }, {}, "+9.1 %"],
+	["noise", {}, {}, "are the same"],
 ])("alarms put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
-	const { alarms } = alarmsOf(
-		nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record),
-	);
+	const { alarms } = alarmsOf(nights(50, from(40, { ppm: 6000, ...row }), from(40, record)));
 	expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
 });
 
 it("alarms say their size, start, cause and commits, with a command that compares these", () => {
 	const url = (night: number) => ({ url: `https://github.com/acme/engines/actions/runs/${night}` });
-	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }), url);
+	const records = nights(60, from(40, { ppm: 13_000, head: other }), url);
 	const series = readSeries(records);
 	const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
 	expect(judgeTrend(findAlarms(series), series)).toEqual([
@@ -106,20 +99,15 @@ it("alarms say their size, start, cause and commits, with a command that compare
 });
 
 it("the answer counts engines of one figure, and other alarms apart", () => {
-	const row = (series: string, late: boolean, change: Parameters<typeof buildRow>[0]) =>
-		buildRow({ series, ...(late ? change : {}) });
+	const slower = from(40, { fresh: buildRatio(13_000, { halfPpm: 500 }), head: other });
+	const further = from(50, { errors: { "out l2": 2e-3 }, head: other });
 	const records = Array.from({ length: 60 }, (_, night) => {
-		const level = buildRatio(night >= 40 ? 13_000 : 0);
-		const slower = { ratio: level, fresh: buildRatio(13_000, { halfPpm: 500 }), head: other };
+		const ratio = buildRatio(night >= 40 ? 13_000 : 0);
 		const rows = [
-			{ ...row("a/fp16/b1", night >= 40, slower), ...(night < 40 ? { ratio: level } : {}) },
-			{
-				...row("b/fp16/b1", false, {}),
-				errors: { "out l2": night >= 50 ? 2e-3 : 1e-3 },
-				head: night >= 50 ? other : buildFacts(),
-			},
+			buildRow({ series: "a/fp16/b1", ratio, ...slower(night) }),
+			buildRow({ series: "b/fp16/b1", errors: { "out l2": 1e-3 }, ...further(night) }),
 		];
-		return buildRecord(night, { reference: { label: "v3.2" }, rows });
+		return buildRecord(night, { rows });
 	});
 	const series = readSeries(records);
 	expect(answer(findAlarms(series), series)).toMatch(
@@ -190,11 +178,8 @@ it("alarms start anew from an accepted level", () => {
 });
 
 it("alarms begin an epoch if the driver changes", () => {
-	const records = nights(
-		60,
-		(night) => (night < 30 ? {} : { ppm: 20_000 }),
-		(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
-	);
+	const machine = { ...buildRecord(0).machine, driverBranch: "590" };
+	const records = nights(60, from(30, { ppm: 20_000 }), from(30, { machine }));
 	expect(alarmsOf(records).alarms).toEqual([]);
 	expect(latencyOf(records).map(({ changed }) => changed)).toEqual([[], ["driverBranch"]]);
 });

@@ -5,15 +5,12 @@ import { buildRatio, buildRecord, buildRow, hash } from "../../support/history-r
 
 const fileOfNight = (night: number): HistoryFile => fileOf(buildRecord(night), hash);
 
-function recordsIn(file: HistoryFile | undefined): HistoryRecord[] {
+function recordsIn(file: HistoryFile | undefined) {
 	const lines = (file?.text ?? "").trimEnd().split("\n");
-	return lines.map((line) => (JSON.parse(line) as { record: HistoryRecord }).record);
+	return lines.map((line): HistoryRecord => JSON.parse(line).record);
 }
 
-/** File names of the runs that are read. */
-function namesIn(files: readonly HistoryFile[]): string[] {
-	return readHistory(files).records.map(({ name }) => name);
-}
+const namesIn = (files: readonly HistoryFile[]) => readHistory(files).records.map(({ name }) => name);
 
 const varied: HistoryRecord[] = [
 	buildRecord(0),
@@ -61,28 +58,23 @@ it("history files read a run once after an interrupted compaction", () => {
 	expect(readHistory(both).skipped).toEqual([]);
 });
 
+const { path, text } = fileOfNight(1);
+const month = "months/2025-12.jsonl.gz";
+
 it.each([
-	["cut short", (file: HistoryFile) => ({ ...file, text: file.text.slice(0, 100) }), "not JSON"],
-	["foreign", (file: HistoryFile) => ({ ...file, text: '{"hello":1}' }), "not a record"],
+	["cut short", { text: text.slice(0, 100) }, "not JSON"],
+	["foreign", { text: '{"hello":1}' }, "not a record"],
 	[
 		"newer",
-		(file: HistoryFile) => ({ ...file, text: file.text.replace('"schemaVersion":1', '"schemaVersion":7') }),
+		{ text: text.replace('"schemaVersion":1', '"schemaVersion":7') },
 		"a newer trtgate wrote it (schemaVersion 7)",
 	],
-	[
-		"a duplicate",
-		(file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }),
-		"duplicate",
-	],
-	["elsewhere", (file: HistoryFile) => ({ ...file, path: "notes/x.txt" }), "not a file of a history"],
-	["a month without records", () => ({ path: "months/2025-12.jsonl.gz", text: "" }), "not a month"],
-	[
-		"a damaged month",
-		() => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }),
-		"not a month",
-	],
+	["a duplicate", { path: path.replace(".json", "-copy.json"), text: fileOfNight(0).text }, "duplicate"],
+	["elsewhere", { path: "notes/x.txt" }, "not a file of a history"],
+	["a month without records", { path: month, text: "" }, "not a month"],
+	["a damaged month", { path: month, text: '{"name":"a.json","record":{"rows":[]}}\n' }, "not a month"],
 ])("history files keep and name a file that is %s", (_, damage, why) => {
-	const bad = damage(fileOfNight(1));
+	const bad = { path, text, ...damage };
 	const { skipped } = readHistory([fileOfNight(0), bad]);
 	expect(skipped).toEqual([expect.stringContaining(why)]);
 	expect(skipped[0]).toContain(bad.path);
@@ -92,7 +84,6 @@ it.each([
 });
 
 it("history files never write over a month that cannot be read", () => {
-	expect(
-		compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02"),
-	).toBeNull();
+	const damaged = { path: "months/2026-01.jsonl.gz", text: "damaged" };
+	expect(compact([fileOfNight(0), damaged], "2026-02")).toBeNull();
 });

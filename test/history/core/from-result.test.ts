@@ -7,7 +7,7 @@ import { hash } from "../../support/history-records.ts";
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
 
 it("recordOf keeps logarithms of ratios, hashes and the fingerprint, and fits its schema", () => {
-	const record = recordOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
+	const record = recordOf(buildResult(), identity, hash);
 	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
 	const [row] = record?.rows ?? [];
 	expect(record).toMatchObject({
@@ -24,7 +24,7 @@ it("recordOf keeps logarithms of ratios, hashes and the fingerprint, and fits it
 });
 
 it("recordOf gives each run one record", () => {
-	const result = buildResult({ workloads: [buildWorkload()] });
+	const result = buildResult();
 	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
 		(of) => recordOf(of, identity, hash)?.source,
 	);

@@ -1,4 +1,3 @@
-// Counters in small modules whose work is known, and in ONNX Runtime's.
 import { beforeAll, expect, it } from "vitest";
 import { addCounters, type Counter, findAllocator } from "../../../scripts/wasm/count.ts";
 import { parseModule } from "../../../scripts/wasm/module.ts";

@@ -1,4 +1,3 @@
-// Who may do what: the token of a job carries the scopes that its workflow was given.
 import { type Call, type Need, type Reply, type Route, refuse } from "./http.ts";
 import type { Access, Permissions } from "./state.ts";
 
@@ -14,7 +13,6 @@ export function tokenOf(headers: Readonly<Record<string, string>>): string | und
 	return /^(?:token|bearer)\s+(\S+)$/i.exec(headers["authorization"] ?? "")?.[1];
 }
 
-/** A refusal, or the login of who is let in. */
 export function judgeAccess(route: Route, call: Call): Reply | { login: string } {
 	const holder = call.world.tokens.get(tokenOf(call.headers) ?? "");
 	if (!holder) return refuse(401, "Bad credentials");

@@ -1,4 +1,3 @@
-// The pruned API description beside its source.
 import { statSync } from "node:fs";
 import { expect, it } from "vitest";
 import { runNode } from "../project.ts";

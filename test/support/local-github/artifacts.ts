@@ -23,10 +23,8 @@ export function fieldOf(call: TwirpCall, name: string): string {
 	return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** Characters that names of artifacts may not hold. */
 const forbidden = /[":<>|*?\r\n\\/]/;
 
-/** A job may reach its own run only. */
 function isOwnRun(call: TwirpCall): boolean {
 	return fieldOf(call, "workflow_run_backend_id") === call.rights.runBackendId;
 }
@@ -63,7 +61,6 @@ function createArtifact(
 	return artifact;
 }
 
-/** Makes the upload what readers of the artifact see. */
 function finish(artifact: Artifact, blob: Blob): void {
 	const [ending, digest] = [artifact.mimeType === "application/zip" ? ".zip" : "", digestOf(blob.content)];
 	const encoded = encodeURIComponent(artifact.name);
@@ -74,7 +71,6 @@ function finish(artifact: Artifact, blob: Blob): void {
 
 export type NewArtifact = { runId: number; name: string; archive: Buffer; attempt?: number };
 
-/** Puts an archive into a run, as a job that is over would have left it. */
 export function addArtifact(world: World, given: NewArtifact): Artifact {
 	const { archive, attempt = 1, ...named } = given;
 	const artifact = createArtifact(world, {

@@ -1,4 +1,3 @@
-// The blob store behind artifacts and caches: as much of Azure's as the toolkit's clients use.
 import { createHash, randomUUID } from "node:crypto";
 import type { Reply } from "./http.ts";
 import type { Blob } from "./state.ts";
@@ -12,7 +11,6 @@ export interface BlobCall {
 	bytes: Buffer;
 }
 
-/** A new empty blob; its key. */
 export function createBlob(world: World, ending: string): string {
 	const key = `${randomUUID()}${ending}`;
 	world.state.blobs.set(key, {

@@ -1,4 +1,3 @@
-// The cache service, Twirp in JSON: scopes by ref, restore keys by prefix, tokens that may only read.
 import { fieldOf, type TwirpCall, type TwirpMethod, twirpError } from "./artifacts.ts";
 import { createBlob, signedUrl } from "./blobs.ts";
 import type { Reply } from "./http.ts";

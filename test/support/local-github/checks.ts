@@ -1,4 +1,4 @@
-import { type Call, notFound, ok, paginate, type Route, textOf } from "./http.ts";
+import { type Call, notFound, ok, paginate, type Route, route, textOf } from "./http.ts";
 import { type Json, pageUrl } from "./render.ts";
 import type { Annotation, CheckRun } from "./state.ts";
 import type { World } from "./world.ts";
@@ -37,7 +37,6 @@ function createRun(call: Call): CheckRun {
 	return run;
 }
 
-/** A sha stands for itself; a branch for the head of its pull request or of the repository. */
 async function shaOf(world: World, ref: string): Promise<string> {
 	if (/^[0-9a-f]{40}$/.test(ref)) return ref;
 	const pull = world.state.pulls.find(({ headRef }) => headRef === ref.replace(/^(refs\/)?heads\//, ""));
@@ -45,41 +44,28 @@ async function shaOf(world: World, ref: string): Promise<string> {
 }
 
 export const checkRoutes: readonly Route[] = [
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/check-runs",
-		needs: [{ checks: "write" }],
-		handle: (call) => ok(renderCheckRun(call.world, createRun(call)), 201),
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/check-runs/{check_run_id}",
-		needs: [{ checks: "write" }],
-		handle(call) {
-			const run = call.world.state.checkRuns.find(({ id }) => id === Number(call.params["check_run_id"]));
-			if (!run) return notFound();
-			applyToRun(call, run);
-			return ok(renderCheckRun(call.world, run));
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/commits/{ref}/check-runs",
-		needs: [{ checks: "read" }],
-		async handle(call) {
-			const sha = await shaOf(call.world, call.params["ref"] ?? "");
-			const fits = (run: CheckRun): boolean =>
-				run.headSha === sha &&
-				run.name === (call.query.get("check_name") ?? run.name) &&
-				run.status === (call.query.get("status") ?? run.status);
-			let found = call.world.state.checkRuns.filter(fits).reverse();
-			if (call.query.get("filter") !== "all")
-				found = found.filter((run, index) => found.findIndex((other) => other.name === run.name) === index);
-			return paginate(
-				call,
-				found.map((run) => renderCheckRun(call.world, run)),
-				(page, total) => ({ total_count: total, check_runs: page }),
-			);
-		},
-	},
+	route("POST /check-runs", [{ checks: "write" }], (call) =>
+		ok(renderCheckRun(call.world, createRun(call)), 201),
+	),
+	route("PATCH /check-runs/{check_run_id}", [{ checks: "write" }], (call) => {
+		const run = call.world.state.checkRuns.find(({ id }) => id === Number(call.params["check_run_id"]));
+		if (!run) return notFound();
+		applyToRun(call, run);
+		return ok(renderCheckRun(call.world, run));
+	}),
+	route("GET /commits/{ref}/check-runs", [{ checks: "read" }], async (call) => {
+		const sha = await shaOf(call.world, call.params["ref"] ?? "");
+		const fits = (run: CheckRun): boolean =>
+			run.headSha === sha &&
+			run.name === (call.query.get("check_name") ?? run.name) &&
+			run.status === (call.query.get("status") ?? run.status);
+		let found = call.world.state.checkRuns.filter(fits).reverse();
+		if (call.query.get("filter") !== "all")
+			found = found.filter((run, index) => found.findIndex((other) => other.name === run.name) === index);
+		return paginate(
+			call,
+			found.map((run) => renderCheckRun(call.world, run)),
+			(page, total) => ({ total_count: total, check_runs: page }),
+		);
+	}),
 ];

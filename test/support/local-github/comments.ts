@@ -6,6 +6,7 @@ import {
 	paginate,
 	type Reply,
 	type Route,
+	route,
 	textOf,
 	unprocessable,
 } from "./http.ts";
@@ -13,7 +14,6 @@ import { type Json, pageUrl, renderUser } from "./render.ts";
 import type { Comment } from "./state.ts";
 import type { World } from "./world.ts";
 
-/** GitHub counts characters of a body and refuses more. */
 export const maxCharacters = 65_536;
 
 export function bodyTooLong(resource: string, body: string | null | undefined): Reply | undefined {
@@ -50,7 +50,6 @@ function renderComment(world: World, comment: Comment): Json {
 	return { id, body, user: renderUser(author), html_url: pageUrl(world, page) };
 }
 
-/** Adds a comment as a person or a bot would have written it. */
 export function addComment(world: World, comment: { issue: number; body: string; author: string }): Comment {
 	const added = { id: world.nextId(), ...comment };
 	world.state.comments.push(added);
@@ -58,62 +57,42 @@ export function addComment(world: World, comment: { issue: number; body: string;
 }
 
 export const commentRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/issues/{issue_number}/comments",
-		needs: needsOf("read"),
-		handle(call) {
-			const number = Number(call.params["issue_number"]);
-			if (!hasNumber(call.world, number)) return notFound();
-			const found = call.world.state.comments.filter(({ issue }) => issue === number);
-			return paginate(
-				call,
-				found.map((comment) => renderComment(call.world, comment)),
-			);
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/issues/{issue_number}/comments",
-		needs: needsOf("write"),
-		handle(call) {
-			const issue = Number(call.params["issue_number"]);
-			if (!hasNumber(call.world, issue)) return notFound();
-			const body = textOf(call, "body") ?? "";
-			if (body.trim() === "")
-				return unprocessable("IssueComment", "body", {
-					code: "missing_field",
-					message: "Body can't be blank",
-				});
-			return (
-				bodyTooLong("IssueComment", body) ??
-				ok(renderComment(call.world, addComment(call.world, { issue, body, author: call.login })), 201)
-			);
-		},
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
-		needs: needsOf("write"),
-		handle(call) {
-			const comment = findComment(call);
-			if (!comment) return notFound();
-			const body = textOf(call, "body") ?? "";
-			const tooLong = bodyTooLong("IssueComment", body);
-			if (tooLong) return tooLong;
-			comment.body = body;
-			return ok(renderComment(call.world, comment));
-		},
-	},
-	{
-		method: "DELETE",
-		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
-		needs: needsOf("write"),
-		handle(call) {
-			const comment = findComment(call);
-			if (!comment) return notFound();
-			call.world.state.comments.splice(call.world.state.comments.indexOf(comment), 1);
-			return { status: 204 };
-		},
-	},
+	route("GET /issues/{issue_number}/comments", needsOf("read"), (call) => {
+		const number = Number(call.params["issue_number"]);
+		if (!hasNumber(call.world, number)) return notFound();
+		const found = call.world.state.comments.filter(({ issue }) => issue === number);
+		return paginate(
+			call,
+			found.map((comment) => renderComment(call.world, comment)),
+		);
+	}),
+	route("POST /issues/{issue_number}/comments", needsOf("write"), (call) => {
+		const issue = Number(call.params["issue_number"]);
+		if (!hasNumber(call.world, issue)) return notFound();
+		const body = textOf(call, "body") ?? "";
+		if (body.trim() === "")
+			return unprocessable("IssueComment", "body", {
+				code: "missing_field",
+				message: "Body can't be blank",
+			});
+		return (
+			bodyTooLong("IssueComment", body) ??
+			ok(renderComment(call.world, addComment(call.world, { issue, body, author: call.login })), 201)
+		);
+	}),
+	route("PATCH /issues/comments/{comment_id}", needsOf("write"), (call) => {
+		const comment = findComment(call);
+		if (!comment) return notFound();
+		const body = textOf(call, "body") ?? "";
+		const tooLong = bodyTooLong("IssueComment", body);
+		if (tooLong) return tooLong;
+		comment.body = body;
+		return ok(renderComment(call.world, comment));
+	}),
+	route("DELETE /issues/comments/{comment_id}", needsOf("write"), (call) => {
+		const comment = findComment(call);
+		if (!comment) return notFound();
+		call.world.state.comments.splice(call.world.state.comments.indexOf(comment), 1);
+		return { status: 204 };
+	}),
 ];

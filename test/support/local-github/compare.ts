@@ -1,5 +1,5 @@
 import { type CommitFacts, readCommit } from "./git-objects.ts";
-import { type Call, notFound, ok, type Reply, type Route, refuse } from "./http.ts";
+import { type Call, notFound, ok, type Reply, type Route, refuse, route } from "./http.ts";
 import type { World } from "./world.ts";
 
 async function commitAt(world: World, ref: string): Promise<CommitFacts | undefined> {
@@ -57,10 +57,5 @@ async function compare(call: Call): Promise<Reply> {
 }
 
 export const compareRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/compare/{basehead}",
-		needs: [{ contents: "read" }],
-		handle: compare,
-	},
+	route("GET /compare/{basehead}", [{ contents: "read" }], compare),
 ];

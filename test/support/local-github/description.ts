@@ -1,4 +1,3 @@
-// Holds requests and replies against GitHub's own description of its API.
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { isObject } from "./payload.ts";
@@ -12,11 +11,8 @@ interface Operation {
 }
 
 export interface Description {
-	/** Faults of the query and the body of a request; empty if there are none. */
 	judgeRequest(operation: string, query: URLSearchParams, body: unknown): string[];
-	/** The reply with placeholders for required fields that nobody reads. */
 	complete(operation: string, status: number, body: unknown): unknown;
-	/** Faults of our own reply. */
 	judgeReply(operation: string, status: number, body: unknown): string[];
 }
 

@@ -1,4 +1,3 @@
-// A job of the local GitHub: its token, its rights in the cache, its variables and its event file.
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,9 +18,7 @@ export interface Job {
 	permissions?: Readonly<Record<string, Access>>;
 	runId?: number;
 	runAttempt?: number;
-	/** The event comes from a fork: the token reads at most, and so does the cache of a workflow_run. */
 	isFork?: boolean;
-	/** Name of the job; `gate` by default. */
 	job?: string;
 }
 
@@ -73,7 +70,6 @@ function runtimeTokenOf(rights: JobRights): string {
 	return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.${randomBytes(16).toString("base64url")}`;
 }
 
-/** A pull request in an event's payload. */
 function registerPull(world: World, payload: unknown): void {
 	const said = at(payload, "pull_request");
 	const number = at(said, "number") ?? at(payload, "number");
@@ -98,12 +94,10 @@ export type NewPull = Partial<Pull> &
 		title?: string;
 		author?: string;
 		body?: string | null;
-		labels?: string[];
 	};
 
-/** Adds a pull request and the issue beneath it. */
 export function addPull(world: World, pull: NewPull): Pull {
-	const { title, author, body, labels, ...own } = pull;
+	const { title, author, body, ...own } = pull;
 	const added: Pull = {
 		...{ id: world.nextId(), headRef: "change", headRepository: world.repository },
 		...{ baseRef: world.state.defaultBranch, baseSha: "0".repeat(40), mergeSha: null, isDraft: false },
@@ -112,7 +106,7 @@ export function addPull(world: World, pull: NewPull): Pull {
 	world.state.pulls.push(added);
 	addIssue(world, {
 		...{ number: pull.number, title: title ?? `Change ${pull.number}`, body: body ?? null },
-		...{ author: author ?? "octocat", labels: labels ?? [] },
+		...{ author: author ?? "octocat" },
 	});
 	return added;
 }
@@ -129,7 +123,6 @@ function registerRun(world: World, run: Omit<Run, "createdAt" | "path" | "name">
 		});
 }
 
-/** The run that caused an event, in its payload. */
 function registerCause(world: World, payload: unknown): void {
 	const said = at(payload, "workflow_run");
 	if (!isObject(said) || typeof said["id"] !== "number") return;
@@ -150,7 +143,6 @@ function createRights(world: World, job: Job): JobRights {
 	const rights = {
 		runId,
 		attempt: job.runAttempt ?? 1,
-		// The service knows a run by a name of its own; attempts share it.
 		runBackendId: `run-${runId}`,
 		jobBackendId: randomUUID(),
 		cacheScopes: cacheScopesOf(world, job),
@@ -204,7 +196,6 @@ function githubVariables(world: World, job: Job, rights: JobRights): Record<stri
 	};
 }
 
-/** Issues a token, registers what the event speaks of, writes its file and names the variables of the job. */
 export async function createEnvironment(world: World, job: Job): Promise<Record<string, string>> {
 	const token = `ghs_${randomBytes(18).toString("hex")}`;
 	world.tokens.set(token, { permissions: permissionsOf(job), login: "github-actions[bot]" });

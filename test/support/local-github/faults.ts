@@ -1,16 +1,13 @@
 export interface Fault {
 	method?: string;
-	/** Tried on path and query as they come. */
 	path: RegExp;
-	/** How many requests it hits; one by default, Infinity for all. */
+	/** One by default. */
 	times?: number;
 	status?: number;
 	body?: unknown;
 	headers?: Readonly<Record<string, string>>;
 	delayMs?: number;
-	/** Cuts the connection with no answer. */
 	hangUp?: true;
-	/** Announces the whole answer, sends half of it and cuts. */
 	truncate?: true;
 	/** The request takes effect before the fault: its answer is what is lost. */
 	applied?: true;
@@ -18,7 +15,6 @@ export interface Fault {
 
 export interface Faults {
 	inject(fault: Fault): void;
-	/** The first one that fits, counted down. */
 	take(method: string, path: string): Fault | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { type GitStore, runGit } from "./git.ts";
-import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
+import { type Call, notFound, ok, type Reply, type Route, refuse, route, textOf, textsOf } from "./http.ts";
 import type { Json } from "./render.ts";
 
 export interface CommitFacts {
@@ -14,7 +14,6 @@ export interface CommitFacts {
 const text = (bytes: Buffer): string => bytes.toString().trimEnd();
 const isSha = (value: string): boolean => /^[0-9a-f]{40}$/.test(value);
 
-/** The type of an object; undefined where there is none. */
 export async function typeOf(git: GitStore, sha: string): Promise<string | undefined> {
 	return isSha(sha) ? await git.run(["cat-file", "-t", sha]).then(text, () => undefined) : undefined;
 }
@@ -40,7 +39,6 @@ interface TreeEntry {
 	sha?: string | null;
 }
 
-/** Lists a tree, whole or one level deep. */
 async function listTree(git: GitStore, sha: string, isRecursive: boolean): Promise<Json[]> {
 	const argv = ["ls-tree", "-z", "-l", ...(isRecursive ? ["-r", "-t"] : []), sha];
 	const lines = (await git.run(argv)).toString().split("\0").filter(Boolean);
@@ -56,7 +54,6 @@ function isTreePath(path: string): boolean {
 	return path.split("/").every((part) => !["", ".", ".."].includes(part) && part.toLowerCase() !== ".git");
 }
 
-/** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
 async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
 	if (entries.some(({ path }) => !isTreePath(path ?? ""))) throw new Error("a path that no tree can hold");
 	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };
@@ -115,59 +112,26 @@ async function createCommit(call: Call): Promise<Reply> {
 }
 
 export const objectRoutes: readonly Route[] = [
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/blobs",
-		needs: [{ contents: "write" }],
-		async handle(call) {
-			const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
-			const sha = await writeBlob(
-				await call.world.git(),
-				Buffer.from(textOf(call, "content") ?? "", encoding),
-			);
-			return ok({ sha }, 201);
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/blobs/{file_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const git = await call.world.git();
-			const sha = call.params["file_sha"] ?? "";
-			if ((await typeOf(git, sha)) !== "blob") return notFound();
-			const content = await git.run(["cat-file", "blob", sha]);
-			return ok({ sha, size: content.length, content: content.toString("base64"), encoding: "base64" });
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/trees",
-		needs: [{ contents: "write" }],
-		handle: createTree,
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/trees/{tree_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const sha = await treeOf(await call.world.git(), call.params["tree_sha"] ?? "");
-			return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/commits",
-		needs: [{ contents: "write" }],
-		handle: createCommit,
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/commits/{commit_sha}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
-			return commit ? ok(renderGitCommit(commit)) : notFound();
-		},
-	},
+	route("POST /git/blobs", [{ contents: "write" }], async (call) => {
+		const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
+		const sha = await writeBlob(await call.world.git(), Buffer.from(textOf(call, "content") ?? "", encoding));
+		return ok({ sha }, 201);
+	}),
+	route("GET /git/blobs/{file_sha}", [{ contents: "read" }], async (call) => {
+		const git = await call.world.git();
+		const sha = call.params["file_sha"] ?? "";
+		if ((await typeOf(git, sha)) !== "blob") return notFound();
+		const content = await git.run(["cat-file", "blob", sha]);
+		return ok({ sha, size: content.length, content: content.toString("base64"), encoding: "base64" });
+	}),
+	route("POST /git/trees", [{ contents: "write" }], createTree),
+	route("GET /git/trees/{tree_sha}", [{ contents: "read" }], async (call) => {
+		const sha = await treeOf(await call.world.git(), call.params["tree_sha"] ?? "");
+		return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
+	}),
+	route("POST /git/commits", [{ contents: "write" }], createCommit),
+	route("GET /git/commits/{commit_sha}", [{ contents: "read" }], async (call) => {
+		const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
+		return commit ? ok(renderGitCommit(commit)) : notFound();
+	}),
 ];

@@ -1,7 +1,6 @@
-// Refs of the repository: created, moved forward or by force, deleted.
 import type { GitStore } from "./git.ts";
 import { typeOf } from "./git-objects.ts";
-import { type Call, notFound, ok, type Reply, type Route, refuse, textOf } from "./http.ts";
+import { type Call, notFound, ok, type Reply, type Route, refuse, route, textOf } from "./http.ts";
 import type { Json } from "./render.ts";
 
 function renderRef(ref: string, object: { sha: string; type: string }): Json {
@@ -18,7 +17,6 @@ async function findRef(
 	return sha === "" ? undefined : { ref, sha, type };
 }
 
-/** Whether git did it; it says no by failing. */
 function succeeds(command: Promise<unknown>): Promise<boolean> {
 	return command.then(
 		() => true,
@@ -59,25 +57,10 @@ async function updateRef(call: Call): Promise<Reply> {
 }
 
 export const refRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/ref/{ref}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const found = await findRef(await call.world.git(), fullRef(call));
-			return found ? ok(renderRef(found.ref, { sha: found.sha, type: found.type })) : notFound();
-		},
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/git/refs",
-		needs: [{ contents: "write" }],
-		handle: createRef,
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/git/refs/{ref}",
-		needs: [{ contents: "write" }],
-		handle: updateRef,
-	},
+	route("GET /git/ref/{ref}", [{ contents: "read" }], async (call) => {
+		const found = await findRef(await call.world.git(), fullRef(call));
+		return found ? ok(renderRef(found.ref, { sha: found.sha, type: found.type })) : notFound();
+	}),
+	route("POST /git/refs", [{ contents: "write" }], createRef),
+	route("PATCH /git/refs/{ref}", [{ contents: "write" }], updateRef),
 ];

@@ -5,14 +5,11 @@ import { join } from "node:path";
 
 export interface GitStore {
 	folder: string;
-	/** Output of a git command; rejects with what git said. */
 	run(argv: readonly string[], input?: string | Buffer): Promise<Buffer>;
-	/** The commit a branch, tag or sha names; undefined where there is none. */
 	resolve(ref: string): Promise<string | undefined>;
 	close(): Promise<void>;
 }
 
-/** Who commits where the request does not say: GitHub's own. */
 const identity = {
 	...{
 		GIT_AUTHOR_NAME: "github-actions[bot]",

@@ -4,18 +4,14 @@ import type { World } from "./world.ts";
 export interface Call {
 	world: World;
 	method: string;
-	/** Path without the query, not decoded. */
 	path: string;
-	/** Placeholders of the route, decoded. */
 	params: Readonly<Record<string, string>>;
 	query: URLSearchParams;
 	headers: Readonly<Record<string, string>>;
 	/** Parsed JSON object; empty where there is none. */
 	body: Readonly<Record<string, unknown>>;
-	/** Parsed JSON as it came. */
 	json: unknown;
 	bytes: Buffer;
-	/** Who asks, once access is proven. */
 	login: string;
 }
 
@@ -31,14 +27,18 @@ export type Need = Readonly<Record<string, "read" | "write">>;
 
 export interface Route {
 	method: string;
-	/** As in GitHub's API description. */
 	template: string;
 	/** Alternatives. */
 	needs: readonly Need[] | ((call: Call) => readonly Need[]);
 	handle(call: Call): Reply | Promise<Reply>;
 }
 
-/** Larger than any request of a test; a runaway client must not fill the memory. */
+/** @param operation method and path below /repos/{owner}/{repo}. */
+export function route(operation: string, needs: Route["needs"], handle: Route["handle"]): Route {
+	const [method = "", path = ""] = operation.split(" ");
+	return { method, template: `/repos/{owner}/{repo}${path}`, needs, handle };
+}
+
 const maxBytes = 512 * 1024 * 1024;
 
 export async function readBytes(message: IncomingMessage): Promise<Buffer> {
@@ -77,7 +77,6 @@ export function isReply(value: object): value is Reply {
 	return "status" in value && typeof value.status === "number";
 }
 
-/** The page that was asked for, with links to the previous and the next one. */
 export function paginate(
 	call: Call,
 	items: readonly unknown[],
@@ -107,7 +106,6 @@ export function paginate(
 	};
 }
 
-/** A field of the body, where it is a text. */
 export function textOf(call: Call, field: string): string | undefined {
 	const value = call.body[field];
 	return typeof value === "string" ? value : undefined;

@@ -1,5 +1,5 @@
 import { bodyTooLong, issueNeeds } from "./comments.ts";
-import { type Call, notFound, ok, paginate, type Route, textOf, unprocessable } from "./http.ts";
+import { type Call, notFound, ok, paginate, type Route, route, textOf, unprocessable } from "./http.ts";
 import { type Json, pageUrl, renderUser } from "./render.ts";
 import type { Issue } from "./state.ts";
 import type { World } from "./world.ts";
@@ -55,35 +55,25 @@ function listed(call: Call): Issue[] {
 }
 
 export const issueRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/issues",
-		needs: [{ issues: "read" }, { pull_requests: "read" }],
-		handle: (call) =>
-			paginate(
-				call,
-				listed(call).map((issue) => renderIssue(call.world, issue)),
-			),
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/issues",
-		needs: [{ issues: "write" }],
-		handle(call) {
-			const tooLong = bodyTooLong("Issue", textOf(call, "body"));
-			if (tooLong) return tooLong;
-			if (String(call.body["title"]).trim() === "")
-				return unprocessable("Issue", "title", { code: "missing_field" });
-			const issue = addIssue(call.world, { title: "", author: call.login });
-			applyToIssue(call, issue);
-			return ok(renderIssue(call.world, issue), 201);
-		},
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/issues/{issue_number}",
-		needs: (call) => issueNeeds(call.world, Number(call.params["issue_number"]), "write"),
-		handle(call) {
+	route("GET /issues", [{ issues: "read" }, { pull_requests: "read" }], (call) =>
+		paginate(
+			call,
+			listed(call).map((issue) => renderIssue(call.world, issue)),
+		),
+	),
+	route("POST /issues", [{ issues: "write" }], (call) => {
+		const tooLong = bodyTooLong("Issue", textOf(call, "body"));
+		if (tooLong) return tooLong;
+		if (String(call.body["title"]).trim() === "")
+			return unprocessable("Issue", "title", { code: "missing_field" });
+		const issue = addIssue(call.world, { title: "", author: call.login });
+		applyToIssue(call, issue);
+		return ok(renderIssue(call.world, issue), 201);
+	}),
+	route(
+		"PATCH /issues/{issue_number}",
+		(call) => issueNeeds(call.world, Number(call.params["issue_number"]), "write"),
+		(call) => {
 			const issue = call.world.state.issues.find(
 				({ number }) => number === Number(call.params["issue_number"]),
 			);
@@ -93,5 +83,5 @@ export const issueRoutes: readonly Route[] = [
 			applyToIssue(call, issue);
 			return ok(renderIssue(call.world, issue));
 		},
-	},
+	),
 ];

@@ -1,4 +1,3 @@
-// The payload of an event as GitHub sends it, from the part that a test cares about.
 import type { Job } from "./environment.ts";
 import type { Json } from "./render.ts";
 import type { World } from "./world.ts";
@@ -27,7 +26,6 @@ function describeRepository(world: World, fullName: string): Json {
 	};
 }
 
-/** Adds what no payload of GitHub lacks: the repositories and the sender. What the test wrote stands above it. */
 export function completePayload(world: World, job: Job): Json {
 	const own = describeRepository(world, world.repository);
 	const source = job.isFork ? describeRepository(world, `stranger/${world.name}`) : own;

@@ -8,6 +8,7 @@ import {
 	type Reply,
 	type Route,
 	refuse,
+	route,
 	textOf,
 	unprocessable,
 } from "./http.ts";
@@ -24,7 +25,6 @@ function issueOf(world: World, pull: Pull): Issue {
 
 const none = "0".repeat(40);
 
-/** git knows the base better than a payload without one. */
 async function baseShaOf(world: World, pull: Pull): Promise<string> {
 	if (pull.baseSha !== none && pull.baseSha !== "") return pull.baseSha;
 	return (await (await world.git()).resolve(pull.baseRef)) ?? none;
@@ -110,30 +110,16 @@ function applyToPull(call: Call, pull: Pull): void {
 }
 
 export const pullRoutes: readonly Route[] = [
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/pulls",
-		needs: [{ pull_requests: "read" }],
-		handle: async (call) =>
-			paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
-	},
-	{
-		method: "POST",
-		template: "/repos/{owner}/{repo}/pulls",
-		needs: [{ pull_requests: "write" }],
-		handle: createPull,
-	},
-	{
-		method: "PATCH",
-		template: "/repos/{owner}/{repo}/pulls/{pull_number}",
-		needs: [{ pull_requests: "write" }],
-		async handle(call) {
-			const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
-			if (!pull) return notFound();
-			const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
-			if (tooLong) return tooLong;
-			applyToPull(call, pull);
-			return ok(await renderPull(call.world, pull));
-		},
-	},
+	route("GET /pulls", [{ pull_requests: "read" }], async (call) =>
+		paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
+	),
+	route("POST /pulls", [{ pull_requests: "write" }], createPull),
+	route("PATCH /pulls/{pull_number}", [{ pull_requests: "write" }], async (call) => {
+		const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
+		if (!pull) return notFound();
+		const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
+		if (tooLong) return tooLong;
+		applyToPull(call, pull);
+		return ok(await renderPull(call.world, pull));
+	}),
 ];

@@ -1,9 +1,7 @@
-// The fields of people, repositories and times that anyone reads; the description fills in the others.
 import type { World } from "./world.ts";
 
 export type Json = Record<string, unknown>;
 
-/** GitHub's times have whole seconds. */
 export function formatTime(ms: number): string {
 	return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,4 +1,3 @@
-// Finds the route of a path; what the client encoded stays encoded until then.
 import type { Route } from "./http.ts";
 
 interface Compiled {

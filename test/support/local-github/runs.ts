@@ -1,5 +1,5 @@
 import { signedUrl } from "./blobs.ts";
-import { type Call, notFound, ok, paginate, type Reply, type Route } from "./http.ts";
+import { type Call, notFound, ok, paginate, type Reply, type Route, route } from "./http.ts";
 import { type Json, renderRepository } from "./render.ts";
 import type { Artifact, JobExecution, Run } from "./state.ts";
 import type { World } from "./world.ts";
@@ -30,7 +30,6 @@ function renderJob(job: JobExecution): Json {
 	};
 }
 
-/** Only jobs of the last attempt by default. */
 function listJobs(call: Call, run: Run): Reply {
 	const all = call.world.state.jobs.filter(({ runId }) => runId === run.id);
 	const jobs =
@@ -49,7 +48,6 @@ function listArtifacts(call: Call, run: Run): Reply {
 	}));
 }
 
-/** Handles a request about the run that the path names. */
 function ofRun(reply: (call: Call, run: Run) => Reply): Route["handle"] {
 	return (call) => {
 		const run = call.world.state.runs.find(({ id }) => id === Number(call.params["run_id"]));
@@ -57,28 +55,22 @@ function ofRun(reply: (call: Call, run: Run) => Reply): Route["handle"] {
 	};
 }
 
-const top = "/repos/{owner}/{repo}/actions";
-const read = { method: "GET", needs: [{ actions: "read" }] } as const;
+const read = [{ actions: "read" }] as const;
 
 export const runRoutes: readonly Route[] = [
-	{ ...read, template: `${top}/runs/{run_id}`, handle: ofRun((call, run) => ok(renderRun(call.world, run))) },
-	{ ...read, template: `${top}/runs/{run_id}/artifacts`, handle: ofRun(listArtifacts) },
-	{ ...read, template: `${top}/runs/{run_id}/jobs`, handle: ofRun(listJobs) },
-	{
-		...read,
-		template: `${top}/artifacts/{artifact_id}/{archive_format}`,
-		handle(call) {
-			const artifact = call.world.state.artifacts.find(
-				({ isFinal, id }) => isFinal && id === Number(call.params["artifact_id"]),
-			);
-			if (!artifact || call.params["archive_format"] !== "zip") return notFound();
-			return { status: 302, headers: { location: signedUrl(call.world, artifact.blob) } };
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}",
-		needs: [{ metadata: "read" }],
-		handle: (call) => ok(renderRepository(call.world, call.world.repository)),
-	},
+	route(
+		"GET /actions/runs/{run_id}",
+		read,
+		ofRun((call, run) => ok(renderRun(call.world, run))),
+	),
+	route("GET /actions/runs/{run_id}/artifacts", read, ofRun(listArtifacts)),
+	route("GET /actions/runs/{run_id}/jobs", read, ofRun(listJobs)),
+	route("GET /actions/artifacts/{artifact_id}/{archive_format}", read, (call) => {
+		const artifact = call.world.state.artifacts.find(
+			({ isFinal, id }) => isFinal && id === Number(call.params["artifact_id"]),
+		);
+		if (!artifact || call.params["archive_format"] !== "zip") return notFound();
+		return { status: 302, headers: { location: signedUrl(call.world, artifact.blob) } };
+	}),
+	route("GET", [{ metadata: "read" }], (call) => ok(renderRepository(call.world, call.world.repository))),
 ];

@@ -1,4 +1,3 @@
-// The loop of the local GitHub: read, record, fault, let in, hold against the description, handle, answer.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { judgeAccess, tokenOf } from "./access.ts";
@@ -29,7 +28,6 @@ interface Incoming {
 	query: URLSearchParams;
 	headers: Readonly<Record<string, string>>;
 	bytes: Buffer;
-	/** Parsed JSON; undefined where there is no body or it is a file. */
 	json: unknown;
 	isBadJson: boolean;
 }
@@ -71,7 +69,6 @@ export async function serve(
 	if (fault?.delayMs !== undefined && !fault.applied) await sleep(fault.delayMs);
 	if (fault?.hangUp && !fault.applied) return void response.destroy();
 	const reply = await answer(service, incoming, fault);
-	// What is done at once, and answered late.
 	if (fault?.delayMs !== undefined && fault.applied) await sleep(fault.delayMs);
 	if (fault?.hangUp) return void response.destroy();
 	seen.status = reply.status;
@@ -125,7 +122,6 @@ function twirp(service: Service, incoming: Incoming): Reply {
 	return handle({ world: service.world, rights, body: incoming.json });
 }
 
-/** Tokens of one repository share a limit by the hour. */
 function judgeRate(world: World): Reply | undefined {
 	const { rateLimit } = world.state;
 	if (rateLimit.used >= rateLimit.limit) return refuse(403, "API rate limit exceeded for installation.");

@@ -1,9 +1,7 @@
 /**
- * A stateful GitHub on 127.0.0.1: REST at its root, the viewer at /graphql, the artifact and cache services under /twirp, their blobs under
- * /blobs. `environment` registers what the payload speaks of (the pull request, the run that caused this one). With `gitDir` the refs,
- * contents and commits are those of a bare repository; without it, of a new one with one empty commit. A test ends with
- * `expect(github.state.violations).toEqual([])`: every request was one that GitHub would take. `close` throws where a reply of this
- * service itself does not fit GitHub's API description.
+ * A stateful GitHub on 127.0.0.1: REST at its root, the viewer at /graphql, artifact and cache services under /twirp, their blobs under
+ * /blobs. A test ends with `expect(github.state.violations).toEqual([])`. `close` throws where a reply of this service itself does not
+ * fit GitHub's API description.
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
@@ -39,14 +37,11 @@ export type { Fault } from "./faults.ts";
 export type { LocalGitHubState } from "./state.ts";
 
 export interface LocalGitHub {
-	/** REST at the root. */
 	url: string;
 	state: LocalGitHubState;
 	inject(fault: Fault): void;
-	/** Variables for a child process: GITHUB_*, RUNNER_*, ACTIONS_*; writes the event's file. */
 	environment(job: Job): Promise<Record<string, string>>;
-	/** A token of its own, for programs that are no job. */
-	token(permissions: Permissions, login?: string): string;
+	token(permissions: Permissions): string;
 	addPull(pull: NewPull): Pull;
 	addArtifact(given: NewArtifact): Artifact;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
@@ -54,9 +49,6 @@ export interface LocalGitHub {
 }
 
 export interface LocalGitHubOptions {
-	/** owner/name; acme/engines by default. */
-	repository?: string;
-	/** Bare repository behind refs, contents, commits. */
 	gitDir?: string;
 }
 
@@ -72,8 +64,7 @@ const routes = [
 ];
 
 function createWorld(options: LocalGitHubOptions, url: string): { world: World; closeGit(): Promise<void> } {
-	const repository = options.repository ?? "acme/engines";
-	const [owner = "", name = ""] = repository.split("/");
+	const [owner, name] = ["acme", "engines"];
 	let counter = 1000;
 	let store: Promise<GitStore> | undefined;
 	const git = (): Promise<GitStore> => {
@@ -81,7 +72,7 @@ function createWorld(options: LocalGitHubOptions, url: string): { world: World; 
 		return store;
 	};
 	const world: World = {
-		...{ url, repository, owner, name, git },
+		...{ url, repository: `${owner}/${name}`, owner, name, git },
 		state: createState(),
 		tokens: new Map(),
 		jobs: new Map(),
@@ -94,7 +85,6 @@ function createWorld(options: LocalGitHubOptions, url: string): { world: World; 
 
 let usualPort = 0;
 
-/** @returns the port. */
 function listen(server: Server, port: number): Promise<number> {
 	return new Promise((settle, reject) => {
 		server.once("error", reject);
@@ -133,9 +123,9 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 		state: world.state,
 		inject: faults.inject,
 		environment: (job) => createEnvironment(world, job),
-		token(permissions, login = "github-actions[bot]") {
+		token(permissions) {
 			const token = `ghs_${randomBytes(18).toString("hex")}`;
-			world.tokens.set(token, { permissions, login });
+			world.tokens.set(token, { permissions, login: "github-actions[bot]" });
 			return token;
 		},
 		addPull: (pull) => addPull(world, pull),

@@ -1,14 +1,10 @@
-// The state of the local GitHub: plain arrays and maps that a test may read and change.
-
 export type Access = "read" | "write" | "none";
-/** Scopes of a job's token, as `permissions:` of a workflow names them. */
 export type Permissions = Readonly<Record<string, Access>>;
 
 export interface SeenRequest {
 	method: string;
-	/** Path and query as they came, not decoded. */
 	path: string;
-	/** Parsed JSON; for a blob the number of its bytes. */
+	/** For a blob the number of its bytes. */
 	body: unknown;
 	headers: Readonly<Record<string, string>>;
 	/** Status of the answer; 0 where the connection was cut before one. */
@@ -17,7 +13,6 @@ export interface SeenRequest {
 
 export interface Comment {
 	id: number;
-	/** Number of the issue or pull request. */
 	issue: number;
 	author: string;
 	body: string;
@@ -61,7 +56,6 @@ export interface Pull {
 	number: number;
 	headRef: string;
 	headSha: string;
-	/** owner/name; another one than ours is a fork. */
 	headRepository: string;
 	baseRef: string;
 	baseSha: string;
@@ -78,13 +72,11 @@ export interface Run {
 	headRepository: string;
 	status: string;
 	conclusion: string | null;
-	/** Path of the workflow file. */
 	path: string;
 	name: string;
 	createdAt: string;
 }
 
-/** One execution of a job. */
 export interface JobExecution {
 	id: number;
 	runId: number;
@@ -92,7 +84,6 @@ export interface JobExecution {
 	name: string;
 	runner: string;
 	startedAt: string;
-	/** null: it runs. */
 	completedAt: string | null;
 }
 
@@ -101,14 +92,11 @@ export interface Artifact {
 	name: string;
 	runId: number;
 	attempt: number;
-	/** Job that made it, as its token calls it. */
 	jobBackendId: string;
 	mimeType: string;
-	/** Key in `blobs`. */
 	blob: string;
 	sizeBytes: number;
 	digest: string | null;
-	/** Only a finalised artifact is seen. */
 	isFinal: boolean;
 	createdAt: string;
 	expiresAt: string;
@@ -118,7 +106,6 @@ export interface Cache {
 	id: number;
 	key: string;
 	version: string;
-	/** Ref that may write it, as `refs/heads/main`. */
 	scope: string;
 	blob: string;
 	isFinal: boolean;
@@ -143,11 +130,10 @@ export interface LocalGitHubState {
 	artifacts: Artifact[];
 	caches: Cache[];
 	blobs: Map<string, Blob>;
-	/** In order of arrival. */
 	requests: SeenRequest[];
-	/** Requests that the real service would not know or would refuse as malformed. A test demands that it is empty. */
+	/** Requests that the real service would not know or would refuse as malformed. */
 	violations: string[];
-	/** Requests an hour that a job's token has; GitHub's own figure for GITHUB_TOKEN. */
+	/** An hour; GitHub's own figure for GITHUB_TOKEN. */
 	rateLimit: { limit: number; used: number };
 }
 

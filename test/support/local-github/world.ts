@@ -1,5 +1,3 @@
-// Shared by every handler of the local GitHub: the state, the names, the clock, the counters and the keys.
-
 import type { GitStore } from "./git.ts";
 import type { LocalGitHubState, Permissions } from "./state.ts";
 
@@ -9,7 +7,6 @@ export interface CacheScope {
 	canWrite: boolean;
 }
 
-/** The job that a runtime token stands for. */
 export interface JobRights {
 	runId: number;
 	attempt: number;
@@ -20,16 +17,13 @@ export interface JobRights {
 
 export interface World {
 	url: string;
-	/** owner/name. */
 	repository: string;
 	owner: string;
 	name: string;
 	state: LocalGitHubState;
-	/** Tokens of REST: what each may do. */
 	tokens: Map<string, { permissions: Permissions; login: string }>;
-	/** Tokens of the artifact and cache services. */
+	/** By runtime token. */
 	jobs: Map<string, JobRights>;
-	/** Signature that a blob's address must carry. */
 	blobSignature: string;
 	git(): Promise<GitStore>;
 	nextId(): number;

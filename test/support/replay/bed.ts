@@ -1,4 +1,3 @@
-// TensorRT as a backend in the test's own process, with a replayed trtexec: builds, golden cases and timed runs without a whole gate.
 import { readFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -18,7 +17,7 @@ import type {
 } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
 import { temporaryFolder } from "../project.ts";
-import { comparisonConfig, installReplay, type Replay } from "./install.ts";
+import { comparisonConfig, installReplay, type Replay, type ReplayFault } from "./install.ts";
 
 const models = { "same-model": "encoder", "slower-head": "classifier", "wrong-head": "segmenter" } as const;
 
@@ -29,16 +28,24 @@ export interface Bed {
 	engine(): Promise<BuiltEngine>;
 }
 
-interface Setting {
-	replay?: Partial<Replay>;
+interface Setting extends Partial<Pick<Replay, "comparison" | "faults">> {
 	version?: string;
 	worker?: GoldenWorker;
 }
 
-export function bed({ replay, version: versionText = "10.6.0", worker }: Setting = {}): Bed {
+/** As if the step left what TensorRT 10.6 leaves in this recording. */
+export function recorded(step: ReplayFault["step"], name: string): ReplayFault {
+	return { step, do: "recording", recording: `10.6/${name}` };
+}
+
+export function bed({
+	comparison = "wrong-head",
+	faults = [],
+	version: versionText = "10.6.0",
+	worker,
+}: Setting = {}): Bed {
 	const folder = temporaryFolder();
-	const comparison = replay?.comparison ?? "wrong-head";
-	const path = installReplay(folder, { comparison, ...replay });
+	const path = installReplay(folder, { comparison, faults });
 	const processes = createProcesses({ env: { PATH: path } });
 	onTestFinished(() => processes.killAll());
 	const version = parseVersionText(versionText);

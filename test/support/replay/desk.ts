@@ -25,13 +25,11 @@ exec 9<&-
 `;
 }
 
-/** The pipe of questions; its folder is there as long as this process lives. */
 export function deskPath(): string {
 	desk ??= openDesk();
 	return desk;
 }
 
-/** A named pipe that is read as long as this process lives, and that does not keep it alive. */
 function openDesk(): string {
 	const folder = mkdtempSync(join(tmpdir(), "trtgate-desk-"));
 	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

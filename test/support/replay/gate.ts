@@ -1,4 +1,3 @@
-// Gates a recorded comparison through the bundle with a trtexec that misbehaves.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -8,26 +7,32 @@ import { comparisonFiles, installReplay, type Replay } from "./install.ts";
 type Texts = readonly (readonly [from: string, to: string])[];
 
 export interface Change {
-	/** Replacements in the config of both sides. */
 	config?: Texts;
-	/** Further replacements in the head's config only. */
 	headConfig?: Texts;
 	argv?: readonly string[];
 	env?: Readonly<Record<string, string>>;
 	atEnd?: AtEnd;
-	/** Before the run. */
 	given?(folder: string): void;
 }
 
-/** Runs the gate; whether it left a result is the test's affair. */
+export function writeArms(
+	folder: string,
+	comparison: Replay["comparison"],
+	edit: (config: string, arm: "base" | "head") => string = (config) => config,
+): string {
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles(comparison, arm);
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": edit(String(files["trtgate.yml"]), arm) });
+	}
+	return folder;
+}
+
 export async function startReplay(replay: Replay, change: Change = {}): Promise<Gated> {
 	const folder = temporaryFolder(change.atEnd);
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles(replay.comparison, arm);
+	writeArms(folder, replay.comparison, (config, arm) => {
 		const texts = [...(change.config ?? []), ...(arm === "head" ? (change.headConfig ?? []) : [])];
-		const config = texts.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-	}
+		return texts.reduce((text, [from, to]) => text.replace(from, to), config);
+	});
 	change.given?.(folder);
 	return gateFolders(folder, {
 		argv: change.argv ?? [],

@@ -1,4 +1,3 @@
-// Puts replaying programs named trtexec and nvidia-smi on a PATH of their own.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { deskLabels, deskPath } from "./desk.ts";
@@ -6,9 +5,8 @@ import { deskLabels, deskPath } from "./desk.ts";
 export interface ReplayFault {
 	step: "help" | "build" | "golden" | "warm" | "perf" | "profile";
 	arm?: "base" | "head";
-	/** Only from this occurrence on, counted from 0. */
+	/** First occurrence, counted from 0. */
 	from?: number;
-	/** Only before this occurrence. */
 	until?: number;
 	do: string;
 	/** For `recording`: `10.6/fail-bad-truncated`. */
@@ -23,7 +21,6 @@ export interface ReplayFault {
 export interface Replay {
 	comparison: "same-model" | "slower-head" | "wrong-head";
 	faults?: readonly ReplayFault[];
-	/** How much slower than recorded each side's builds are. */
 	buildFactors?: Partial<Record<"base" | "head", readonly number[]>>;
 	/** Side whose recordings answer, whatever the model is. */
 	as?: "base" | "head";
@@ -39,7 +36,6 @@ export interface Replay {
 
 const support = resolve("test/support");
 
-/** A value for PATH that has the programs first. */
 export function installReplay(folder: string, replay: Replay): string {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
@@ -81,7 +77,6 @@ function writeProgram(path: string, program: string, before = ""): void {
 }
 
 export interface ComparisonProject {
-	/** Precision and the rest of the engine; dims of the model. */
 	model: string;
 	engine: string;
 	workload: string;
@@ -131,7 +126,6 @@ cache: { engines: false, timing: false, verdicts: false }
 `;
 }
 
-/** Files of one side: what trtgate reads of a project. */
 export function comparisonFiles(
 	comparison: Replay["comparison"],
 	arm: "base" | "head",

@@ -1,10 +1,8 @@
-// The cost of a graph agrees with other programs' counts; test/oracles/graph-cost.py describes each figure.
+// test/oracles/graph-cost.py describes each figure.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { CountedGraph } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import { readFixture } from "../../../support/onnx-writer.ts";
 
 type Figure = "published" | "torch" | "ones" | "executed" | "parameters" | "weightBytes" | "peak";
 
@@ -16,9 +14,7 @@ interface Case extends Partial<Record<Figure, number> & Record<"tool" | "biases"
 
 const cases: Case[] = JSON.parse(readFileSync("test/oracles/graph-cost.json", "utf8"));
 
-function count({ model, shapes }: Case): CountedGraph {
-	return costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/${model}`)), model))({ shapes });
-}
+const count = ({ model, shapes }: Case) => costsOf(readFixture(model))({ shapes });
 
 function of(figure: keyof Case): [string, Case][] {
 	return cases.filter((each) => each[figure] !== undefined).map((each) => [each.name, each]);

@@ -12,7 +12,7 @@ interface Net {
 	weights?: Readonly<Record<string, readonly number[]>>;
 }
 
-function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net): OnnxModel {
+function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net) {
 	return modelOf({
 		inputs: inputs.split(", ").map((each) => {
 			const [start = "", ...dims] = each.split(" ");
@@ -41,21 +41,23 @@ function searched(onnx: OnnxModel) {
 	return { search, next };
 }
 
+const firstShapes = (onnx: OnnxModel) => searched(onnx).next()[0]?.shapes;
+
 it.each<[inputs: string, shapes: string, more?: Partial<Net>]>([
-	// A picture, of which boxes or maps come out; one that is classified, channels last.
+	// Pictures, the second with channels last.
 	["x N 3 H W", "x 1 3 320 320"],
 	["x _ _ _ 3", "x 1 224 224 3", { outputs: [null, 10] }],
-	// A recording, of which frames come out.
+	// Audio.
 	["x N samples", "x 1 16000", { outputs: ["time", 1, null, 32] }],
-	// A line of text of a fixed height, or by windows that move further down than across.
+	// Lines of text, the second with windows that move further down than across.
 	["x 1 1 64 image_width", "x 1 1 64 320"],
 	["x _ 3 ? ?", "x 1 3 48 320", { nodes: "y = Conv<strides=[2, 1]>(x, w)", weights: { w: [4, 3, 3, 3] } }],
 	["ids:7 b seq, mask:7 b seq", "ids 1 128, mask 1 128"],
-	// Samples of a signal, with a state.
+	// A signal, with a state.
 	["input _ _, state 2 _ 128, sr:7", "input 1 512, state 2 1 128, sr"],
 	["mel batch_size 3 frames 160", "mel 1 3 128 160"],
 ])("the first choice for %s is %s", (inputs, shapes, more) => {
-	expect(shown(searched(net({ inputs, ...more })).next()[0]?.shapes)).toBe(shapes);
+	expect(shown(firstShapes(net({ inputs, ...more })))).toBe(shapes);
 });
 
 it("a mask over a cache and the new steps is as long as both", () => {
@@ -63,7 +65,7 @@ it("a mask over a cache and the new steps is as long as both", () => {
 		inputs: "new b seq 8, past b past 8, mask b total 8",
 		nodes: "all = Concat<axis=1>(past, new); y = Add(all, mask)",
 	});
-	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
+	expect(firstShapes(onnx)).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
 });
 
 const skip = `
@@ -72,23 +74,19 @@ const skip = `
 	y = Add(x, up)
 `;
 
-it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
-	const onnx = net({
-		inputs: "x 1 3 H 70",
-		nodes: skip,
-		weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
-	});
-	const { search, next } = searched(onnx);
+it("static shapes leave out what cannot run: a network with patches of 7 needs multiples of 7", () => {
+	const weights = { w: [3, 3, 1, 1], v: [3, 3, 7, 7] };
+	const { search, next } = searched(net({ inputs: "x 1 3 H 70", nodes: skip, weights }));
 	expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
 	expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
 });
 
-it("what cannot run leads to the sizes that its message names", () => {
+it("a shape that cannot run leads to the sizes that its message names", () => {
 	const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
 	const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
-	expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
+	expect(firstShapes(onnx)).toEqual({ x: [1, 2, 37, 37] });
 	const square = net({ inputs: "x N 1 H W", nodes, weights: { w: [40 * 40, 5] } });
-	expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
+	expect(firstShapes(square)).toEqual({ x: [1, 1, 40, 40] });
 });
 
 it.each([
@@ -103,7 +101,7 @@ it.each([
 		{ x: [1, 3, 160, 160] },
 	],
 	["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
-])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
+])("after a failed run, the search tries what follows from %s", (_, why, shapes) => {
 	const { search, next } = searched(net({ inputs: "x 1 3 H W" }));
 	const [first] = next();
 	search.failed(first?.sizes ?? new Map(), why);
@@ -111,7 +109,7 @@ it.each([
 	expect(search.attempts).toHaveLength(1);
 });
 
-it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
+it("hostile numbers of axes and hints cost a bounded number of checks", () => {
 	const axes = " _".repeat(16);
 	const { search, next } = searched(net({ inputs: `x${axes}, y${axes}` }));
 	for (let round = 0; round < 100; round++)

@@ -20,19 +20,12 @@ function shapes(text: string): Dim[][] {
 }
 
 /** @param target values of a constant last input. */
-function infer(
-	op: string,
-	inputs: string,
-	{ target, opset = 17 }: { target?: readonly number[] | undefined; opset?: number | undefined },
-) {
+function infer(op: string, inputs: string, target?: number[], opset = 17) {
 	const given = shapes(inputs).map((dims, at) => value(`in${at}`, dims));
-	const names = [...given.map((_, at) => `in${at}`), ...(target === undefined ? [] : ["t"])];
-	return facts({
-		inputs: given,
-		initializers: target === undefined ? [] : [ints("t", ...target)],
-		nodes: `y = ${op}(${names.join(", ")})`,
-		opsets: { "": opset },
-	}).static;
+	const names = [...given.map((_, at) => `in${at}`), ...(target ? ["t"] : [])];
+	const initializers = target ? [ints("t", ...target)] : [];
+	const nodes = `y = ${op}(${names.join(", ")})`;
+	return facts({ inputs: given, initializers, nodes, opsets: { "": opset } }).static;
 }
 
 it.each<[op: string, inputs: string, expected: string | undefined, target?: number[], opset?: number]>([
@@ -74,7 +67,7 @@ it.each<[op: string, inputs: string, expected: string | undefined, target?: numb
 	["Unique", "2 2", undefined],
 	["Relu", "2 2", undefined, undefined, 6],
 ])("shapes are followed through %s of %s", (...[op, inputs, expected, target, opset]) => {
-	const found = infer(op, inputs, { target, opset });
+	const found = infer(op, inputs, target, opset);
 	expect(found.faults).toEqual([]);
 	expect(found.shapes.get("y")).toEqual(expected && shapes(expected)[0]);
 });
@@ -100,11 +93,11 @@ it.each<[op: string, inputs: string, fault: string, target?: number[]]>([
 	["Pad", "2 9", "pads [2, 9] by 2 numbers", [1, 1]],
 	["LSTM", "7 1 4, 1 20 3, 1 20 5", "for inputs of size 3"],
 ])("%s of %s cannot be right: %s", (op, inputs, fault, target) => {
-	const { faults } = infer(op, inputs, { target });
+	const { faults } = infer(op, inputs, target);
 	expect(faults.map(({ what }) => what)).toEqual([expect.stringContaining(fault)]);
 });
 
-it("shapes are followed through nodes that stand behind those that read them, and all outputs of a dynamic quantisation", () => {
+it("shapes are followed through nodes in any order, and all outputs of a dynamic quantisation", () => {
 	const nodes = "c = ConvInteger(q, w); q, scale, zero = DynamicQuantizeLinear(h); h = Cast<to=1>(x)";
 	const initializers = [tensor({ name: "w", dtype: 2, dims: [6, 3, 3, 3], raw: new Uint8Array(162) })];
 	const { static: known, types } = facts({ inputs: [value("x", ["b", 3, 8, 8], 10)], initializers, nodes });
@@ -112,7 +105,7 @@ it("shapes are followed through nodes that stand behind those that read them, an
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
 });
 
-/** PyTorch's export of a padding: a list of zeros and paddings, as a matrix whose rows it reverses and whose columns it lists. */
+// Zeros and paddings become a matrix whose rows are reversed and whose columns are listed.
 it("paddings that PyTorch computes give a known shape", () => {
 	const fill = tensor({ dtype: 7, dims: [1], raw: int64s(0) });
 	const padding = nodes(
@@ -135,7 +128,7 @@ it("paddings that PyTorch computes give a known shape", () => {
 	expect(found.shapes.get("y")).toEqual([1, 17]);
 });
 
-it.each<[string, number, number]>([
+it.each([
 	["Equal", 3, 1],
 	["Greater", 2, 1],
 	["Less", 2, 0],

@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
-import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../../src/core/onnx/preflight.ts";
 import {
 	attribute,
-	type Bytes,
 	definition,
 	externalTensor,
 	graph,
@@ -18,11 +16,13 @@ import {
 	value,
 } from "../../../support/onnx-writer.ts";
 
-function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
+type Context = Partial<PreflightContext>;
+
+function findings(init: ModelInit, context: Context = {}) {
 	return preflight(inspectedOf(modelOf(init)), { backend: "tensorrt", tensorrt: "10.6", ...context });
 }
 
-function said(init: ModelInit, context: Partial<PreflightContext> = {}): string[] {
+function said(init: ModelInit, context: Context = {}) {
 	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
 }
 
@@ -83,13 +83,13 @@ it("an operator is reported once, with the number of its nodes", () => {
 	]);
 });
 
-const branch = (dims: readonly number[]): Bytes =>
+const branch = (dims: readonly number[]) =>
 	graph({ inputs: [], nodes: "r = Identity(x)", outputs: [value("r", dims)] });
 const int32 = tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) });
 
 it.each<[nodes: string, expected: string | null, init?: ModelInit, advice?: string]>([
 	[
-		"int32 bias",
+		"int32",
 		"dequantises int32",
 		{ nodes: "y = DequantizeLinear(b, s)", initializers: [int32] },
 		"Keep biases",
@@ -130,11 +130,10 @@ it("a condition that only a function's caller can meet is not judged", () => {
 	expect(said({ nodes: "y = acme.Sum(x, x)", opsets: { "": 17, acme: 1 }, modelMore })).toEqual([]);
 });
 
-/** The severities of one code. */
-const severities = (code: string, init: ModelInit, context: Partial<PreflightContext>) =>
+const severities = (code: string, init: ModelInit, context: Context) =>
 	findings(init, context).flatMap((each) => (each.code === code ? [each.severity] : []));
 
-it.each<[string, number, Partial<PreflightContext>, string[]]>([
+it.each<[string, number, Context, string[]]>([
 	["fits", 100, {}, []],
 	["has more elements than TensorRT 10.6 takes", 2048, {}, ["warning"]],
 	["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
@@ -147,7 +146,7 @@ it.each<[string, number, Partial<PreflightContext>, string[]]>([
 
 const size = { min: 1, opt: 2, max: 3 };
 
-it.each<[string, Partial<PreflightContext>, string[]]>([
+it.each<[string, Context, string[]]>([
 	["is left open where there is no configuration", {}, []],
 	["is left open on ONNX Runtime", { backend: "onnxruntime", dims: {} }, []],
 	["is bound", { dims: { batch: size, seq: size } }, []],
@@ -168,7 +167,7 @@ const width = { min: 64, opt: 320, max: 1280 };
 const height = { min: 48, opt: 48, max: 48 };
 const shapes = { x: { shape: ["n", 3, 48, "w"] } };
 
-it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
+it.each<[string, ModelInit, Context, RegExp[]]>([
 	[
 		"of two sizes",
 		nameless,
@@ -183,7 +182,7 @@ it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
 	expect(found.map(({ message }) => message)).toEqual(expected.map((each) => expect.stringMatching(each)));
 });
 
-it.each<[number, string, string[]]>([
+it.each([
 	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],
@@ -204,7 +203,7 @@ it.each<[string, NonNullable<PreflightContext["precision"]>, ModelInit, string[]
 	expect(severities("precision-typed", init, { tensorrt: "11.1", precision })).toEqual(expected);
 });
 
-it("preflight names from the file stand in every message with their harm taken", () => {
+it("names from the file are harmless in every message", () => {
 	const bad = "a\u001b[31m\u202e\n";
 	const init: ModelInit = {
 		nodes: [
@@ -218,7 +217,7 @@ it("preflight names from the file stand in every message with their harm taken",
 	for (const each of all) expect(each).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
+it.each<[string, ModelInit, Context, number]>([
 	["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
 	["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
 	["fp4 on Hopper", {}, { precision: "fp4", computeCapability: "9.0" }, 1],
@@ -227,13 +226,11 @@ it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 	["a file of FP4 on Hopper", quantise(23), { computeCapability: "9.0" }, 1],
 	["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
 	["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
-])("a number format that the GPU does not have is an error: %s", (_, init, context, count) => {
-	expect(severities("precision-hardware", init, context)).toEqual(
-		Array.from({ length: count }, () => "error"),
-	);
+])("a number format that the GPU lacks is an error: %s", (_, init, context, count) => {
+	expect(severities("precision-hardware", init, context)).toEqual(new Array(count).fill("error"));
 });
 
-it("a number format that the GPU does not have is reported with both sides and what to do", () => {
+it("a number format that the GPU lacks is reported with what to do", () => {
 	const [finding] = findings({}, { precision: "fp8", computeCapability: "8.6" });
 	expect(finding?.message).toMatch(
 		/configured as fp8, .* 8\.6\) has no FP8: TensorRT builds it from 8\.9 on/,
@@ -241,13 +238,12 @@ it("a number format that the GPU does not have is reported with both sides and w
 	expect(finding?.fix).toContain("Ada and Hopper");
 });
 
-/** 4 GiB of float. */
 const heavy: ModelInit = {
 	initializers: [externalTensor("w", [1024, 1024, 1024], { location: "w.bin", length: String(2 ** 32) })],
 	nodes: "y = Add(x, w)",
 };
 
-it.each<[string, Partial<PreflightContext>, string[]]>([
+it.each<[string, Context, string[]]>([
 	["do not fit", { gpuMemoryBytes: 4e9 }, ["error"]],
 	["fit in half precision", { gpuMemoryBytes: 4e9, precision: "fp16" }, []],
 	["do not fit in int8", { gpuMemoryBytes: 1e9, precision: "int8" }, ["error"]],

@@ -26,7 +26,7 @@ function trace(tool: Tool, mode: string, timeoutMs?: number) {
 	return traceRun(tool, { ...jobIn(folder, timeoutMs), kernel: "k" }, { argv, processes });
 }
 
-function install(path: string): string {
+function install(path: string) {
 	const at = join(folder, path);
 	mkdirSync(dirname(at), { recursive: true });
 	const script = `#!/bin/sh\nexec "${process.execPath}" "${program("nsys")}" mode=full "$@"\n`;

@@ -12,11 +12,8 @@ const base = parseTimedLayers(profiled["profile.json"], profiled["layers.json"])
 it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
 	expect(base).toMatchObject({ iterations: 1898, count: 15 });
 	expect(base.totalMs).toBeCloseTo(0.05672, 4);
-	expect(base.layers[1]).toMatchObject({
-		name: "stem + stem.relu",
-		type: "CaskConvolution",
-		precision: "fp16",
-	});
+	const stem = { name: "stem + stem.relu", type: "CaskConvolution", precision: "fp16" };
+	expect(base.layers[1]).toMatchObject(stem);
 	expect(base.layers[1]?.meanMs).toBeCloseTo(0.0059671, 7);
 	expect(base.layers[1]?.tactic).toMatch(/^sm\d+_/);
 	expect(base.layers.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
@@ -76,7 +73,6 @@ it.each([
 	[null, { b: 1, a: 4 }, "b"],
 	[null, null, undefined],
 ])("kernelOfInterest of %j and %j is %s", (base, head, name) => {
-	const of = (times: object | null) =>
-		times === null ? null : buildKernels(times as Record<string, number>);
+	const of = (times: object | null) => times && buildKernels(times as Record<string, number>);
 	expect(kernelOfInterest({ base: of(base), head: of(head) })).toBe(name);
 });

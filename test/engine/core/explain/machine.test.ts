@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { GpuSummary, PerfRun } from "../../../../generated/result.ts";
 import { type MachineFacts, machineCauses } from "../../../../src/engine/core/explain/machine.ts";
 
-const run = (arm: PerfRun["arm"], enqueueShare?: number): PerfRun => ({
+const run = (arm: PerfRun["arm"], enqueueShare?: number) => ({
 	...{ arm, pair: 0, order: 0, state: "ok" as const, wallMs: 1 },
 	...(enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > 0.8 }),
 });

@@ -10,7 +10,7 @@ import {
 	statsArgs,
 } from "../../../../src/engine/formats/nsys/nsight.ts";
 
-const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
+const fixture = (name: string) => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
 const header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name";
 
 it.each([

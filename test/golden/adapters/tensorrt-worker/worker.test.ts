@@ -1,4 +1,3 @@
-// The golden worker and its client, with a stand-in for TensorRT and CUDA behind them.
 import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -6,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import type { DType } from "../../../../generated/golden.ts";
 import { createProcesses } from "../../../../src/adapters/process/processes.ts";
 import { tensorRtWorker } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { createFrameDecoder, encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
 import type { GoldenWorkerJob, InferCase, InferResult } from "../../../../src/ports/backend.ts";
+import type { Outputs, Tensor } from "../../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import {
 	type FakePlan,
@@ -24,61 +23,50 @@ import {
 
 const suite = missing === null ? describe : describe.skip;
 
-/** Shapes [rows, 2] from the least to the largest. */
 const profile = (...rows: number[]) => rows.map((count) => [count, 2]);
 
-/** An engine that makes y of x. */
-function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}): FakePlan {
-	return {
-		inputs: [{ name: "x", dtype, shape }],
-		outputs: [{ name: "y", dtype, shape, op, from: "x" }],
-		...more,
-	};
+function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}) {
+	const outputs = [{ name: "y", dtype, shape, op, from: "x" }];
+	return { inputs: [{ name: "x", dtype, shape }], outputs, ...more };
 }
 
 const negation = plan("FLOAT", [-1, 2], "negate", { profiles: [{ x: profile(1, 4, 8) }] });
 
-const caseOf = (x: Tensor): InferCase => ({ id: "a", inputs: { x } });
-const filled = (rows: number, value = 1): Tensor => float32([rows, 2], new Array(rows * 2).fill(value));
+const caseOf = (x: Tensor) => ({ id: "a", inputs: { x } });
+const filled = (rows: number, value = 1) => float32([rows, 2], new Array(rows * 2).fill(value));
 
-function numbered(count: number): InferCase[] {
-	return Array.from({ length: count }, (_, index) => ({
-		id: `case ${index}`,
-		inputs: { x: float32([1, 2], [index, 0.5]) },
-	}));
+function numbered(count: number) {
+	return Array.from({ length: count }, (_, index) => {
+		return { id: `case ${index}`, inputs: { x: float32([1, 2], [index, 0.5]) } };
+	});
 }
 
 interface Extra extends Partial<GoldenWorkerJob> {
 	payloadBytes?: number;
 }
 
-const jobOf = (folder: string, cases: readonly InferCase[]) => ({
+const jobOf = (folder: string, cases: InferCase[]) => ({
 	...{ cases, device: 0, plugins: [], timeoutMs: 600_000 },
 	logPath: join(folder, "worker.log"),
 });
 
-function infer(
-	engine: FakePlan,
-	cases: readonly InferCase[],
-	{ payloadBytes, ...job }: Extra = {},
-): Promise<InferResult> {
+function infer(engine: FakePlan, cases: InferCase[], { payloadBytes, ...job }: Extra = {}) {
 	const folder = temporaryFolder();
 	const enginePath = writePlan(folder, engine);
 	return fakeWorker(payloadBytes).infer({ ...jobOf(folder, cases), enginePath, ...job });
 }
 
-/** The outputs of each case, or why it failed. */
-async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Extra) {
+async function answers(engine: FakePlan, cases: InferCase[], extra?: Extra) {
 	const result = await infer(engine, cases, extra);
 	if (result.state === "failed") throw new Error(`${result.failure.code}: ${result.failure.message}`);
 	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));
 }
 
-function expectFailure(result: InferResult, code: string, words: string): void {
+function expectFailure(result: InferResult, code: string, words: string) {
 	expect(result).toMatchObject({ failure: { code, message: expect.stringContaining(words) } });
 }
 
-function withHeader(text: string): Uint8Array {
+function withHeader(text: string) {
 	const head = Buffer.alloc(20);
 	head.write("TGWF");
 	head[4] = 1;
@@ -173,7 +161,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 
 	it("names case and tensor of inputs that do not fit, and goes on", async () => {
 		const x = float32([1, 2], [1, 2]);
-		const inputs: Record<string, Tensor>[] = [
+		const inputs: Outputs[] = [
 			{},
 			{ x, z: float32([1], [1]) },
 			{ x: int64([1, 2], [1, 2]) },
@@ -190,11 +178,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
-	it.each<[string, string]>([
-		[
-			"refuse",
-			"TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)",
-		],
+	const refused = "IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)";
+	it.each([
+		["refuse", `TensorRT did not run the case: ${refused}`],
 		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
 		["confuse", "KeyError: 'a bug'"],
 	])("loses one case and not the others when TensorRT does %s", async (what, message) => {
@@ -224,14 +210,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
+	const lost = "CUDA error 700, CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered.";
 	it.each<[string, number, Extra, string, string]>([
-		[
-			"lose the GPU",
-			2,
-			{},
-			"tool-crashed",
-			'at case "case 1" stopped: cuStreamSynchronize: CUDA error 700, CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered.',
-		],
+		["lose the GPU", 2, {}, "tool-crashed", `at case "case 1" stopped: cuStreamSynchronize: ${lost}`],
 		["crash", 3, {}, "tool-crashed", 'at case "case 2" was ended by SIGSEGV.'],
 		["hang", 2, { timeoutMs: 4_500 }, "tool-timeout", 'at case "case 1" did not finish within 4.5 s'],
 	])("names the current case when TensorRT does %s", async (what, run, extra, code, words) => {
@@ -245,15 +226,12 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(readFileSync(logPath, "utf8")).toBe("a plugin says hello\n");
 	});
 
+	const damaged = "IRuntime::deserializeCudaEngine: the plan is damaged";
 	it.each<[string, string | null, string]>([
 		["is absent", null, "cannot be read: No such file or directory"],
 		["is empty", "", "is empty"],
 		["is text", "not a plan", "is not a TensorRT plan"],
-		[
-			"is damaged",
-			`ftrt${"\0".repeat(24)}{`,
-			"a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged",
-		],
+		["is damaged", `ftrt${"\0".repeat(24)}{`, `a plan of version 0.0.0.0: ${damaged}`],
 	])("reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
@@ -269,10 +247,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expectFailure(await infer(engine, numbered(1), extra), code, words);
 	});
 
-	const tensorHeader = (shape: string, bytes: number): Uint8Array =>
-		withHeader(
-			`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`,
-		);
+	const caseOfA = `{"kind":"case","id":"a"`;
+	const tensorHeader = (shape: string, bytes: number) =>
+		withHeader(`${caseOfA},"tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`);
 	const good = Buffer.concat(encodeCase("a", { x: float32([1, 2], [1, 2]) }));
 	it.each<[string, Uint8Array, string]>([
 		["text", Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), "the input is not made of frames"],
@@ -280,20 +257,16 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["half a prefix", good.subarray(0, 9), "ends inside a frame"],
 		["half a header", good.subarray(0, 30), "ends inside a frame"],
 		["half a payload", good.subarray(0, good.length - 3), "ends inside a frame"],
-		[
-			"a header of 4 GB",
-			Buffer.concat([good.subarray(0, 8), Buffer.alloc(4, 255), good.subarray(12)]),
-			"a header of 4294967295 bytes",
-		],
+		["a header of 4 GB", Buffer.from(good).fill(255, 8, 12), "a header of 4294967295 bytes"],
 		[
 			"a payload of 2^64 bytes",
-			Buffer.concat([good.subarray(0, 12), Buffer.alloc(8, 255)]),
+			Buffer.from(good).fill(255, 12, 20),
 			"a payload of 18446744073709551615 bytes",
 		],
 		["deep JSON", withHeader("[".repeat(100_000)), "is not JSON"],
 		["a case without an id", withHeader(`{"kind":"case"}`), "a case has no id"],
 		["a frame of another kind", withHeader(`{"kind":"hello"}`), "a frame of kind 'hello'"],
-		["a case without tensors", withHeader(`{"kind":"case","id":"a"}`), "no list of at most"],
+		["a case without tensors", withHeader(`${caseOfA}}`), "no list of at most"],
 		["an absurd shape", tensorHeader("9e99", 1), "has no shape"],
 		["huge sizes", tensorHeader(`${"9007199254740991,".repeat(15)}2`, 8), "has 8 bytes"],
 	])("answers %s with an error frame", (_, input, message) => {
@@ -321,12 +294,13 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			expect([path, await probe(python, path, folders.join(delimiter))]).toEqual([path, found]);
 	});
 
-	it.each<[string, string, string, string]>([
+	const noLibrary = "libnvinfer.so.10: cannot open";
+	it.each([
 		[
 			"a broken one",
 			python,
-			"raise ImportError('libnvinfer.so.10: cannot open shared object file')",
-			"has no TensorRT: libnvinfer.so.10: cannot open",
+			`raise ImportError('${noLibrary} shared object file')`,
+			`has no TensorRT: ${noLibrary}`,
 		],
 		["an old one", python, "__version__ = '8.2.1'", "TensorRT 8.2.1 is too old"],
 		["no Python", "/no/python3", "", "did not start"],
@@ -339,7 +313,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 });
 
 describe("the client of the golden worker", () => {
-	const talkTo = (script: string): Promise<InferResult> => {
+	const talkTo = (script: string) => {
 		const folder = temporaryFolder();
 		const workerPath = join(folder, "worker.mjs");
 		writeFileSync(workerPath, script);
@@ -351,10 +325,10 @@ describe("the client of the golden worker", () => {
 	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
 	const result = (id: number) => `{"kind":"result","id":"${id}","tensors":[]}`;
 	const stay = "setInterval(() => {}, 1000);";
-	const says = (...headers: string[]): string =>
+	const says = (...headers: string[]) =>
 		`process.stdout.write(Buffer.from("${Buffer.concat(headers.map(withHeader)).toString("hex")}", "hex"));`;
 
-	it.each<[string, string, string]>([
+	it.each([
 		["text", `console.log("Hello, I am not a worker at all");`, "the output is not made of frames"],
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],

@@ -1,6 +1,5 @@
-// The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
 import { expect, it } from "vitest";
-import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
+import type { OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
 import {
 	type BisectGraph,
 	beginSearch,
@@ -12,42 +11,23 @@ import {
 	suspectNodes,
 	type TensorErrors,
 } from "../../../../src/golden/core/bisect/search.ts";
-import { randomOf } from "../../../support/planted-engines.ts";
+import { emptyModel } from "../../../support/fakes.ts";
+import { randomFrom } from "../../../support/random.ts";
 
-const node = (at: number, inputs: readonly string[], op = "Relu"): OnnxNode => ({
-	name: `n${at}`,
-	domain: "",
-	op,
-	inputs,
-	outputs: [`t${at}`],
-	attributes: [],
+const node = (at: number, inputs: readonly string[], op = "Relu") => ({
+	...{ name: `n${at}`, domain: "", op, inputs, outputs: [`t${at}`], attributes: [] },
 });
 
-function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
+function modelOf(nodes: readonly OnnxNode[]) {
 	const value = (name: string) => ({ name, kind: "tensor" as const, dtype: "float" as const, dims: [1] });
 	const last = nodes.at(-1)?.outputs[0] ?? "";
-	const graph: OnnxGraph = {
-		name: "",
-		inputs: [value("x")],
-		outputs: [value(last)],
-		nodes,
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-	};
 	return {
-		bytes: 0,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: { "": 17 },
-		graph,
-		functions: [],
+		...{ ...emptyModel, opsets: { "": 17 } },
+		graph: { ...emptyModel.graph, inputs: [value("x")], outputs: [value(last)], nodes },
 	};
 }
 
-/** Nodes that read one or two of the tensors before them, mostly near ones. */
-function randomModel(count: number, random: () => number): OnnxModel {
+function randomModel(count: number, random: () => number) {
 	const before = (at: number) => (at === 0 ? "x" : `t${Math.max(0, at - 1 - Math.floor(random() ** 3 * 8))}`);
 	return modelOf(
 		Array.from({ length: count }, (_, at) =>
@@ -56,8 +36,7 @@ function randomModel(count: number, random: () => number): OnnxModel {
 	);
 }
 
-/** Blocks of three with a connection around them, as in a residual network. */
-function residual(blocks: number): OnnxModel {
+function residual(blocks: number) {
 	const nodes: OnnxNode[] = [];
 	for (let at = 0; at < blocks * 3; at += 3) {
 		const input = at === 0 ? "x" : `t${at - 1}`;
@@ -66,7 +45,7 @@ function residual(blocks: number): OnnxModel {
 	return modelOf(nodes);
 }
 
-function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number): Map<string, TensorErrors> {
+function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number) {
 	const bad = new Set([`t${wrong}`]);
 	for (const { inputs, outputs } of nodes.slice(wrong + 1))
 		if (inputs.some((name) => bad.has(name))) bad.add(outputs[0] ?? "");
@@ -75,15 +54,11 @@ function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number): Map<string, T
 	);
 }
 
-function run(
-	graph: BisectGraph,
-	begun: Search,
-	truth: ReadonlyMap<string, TensorErrors>,
-): { search: Search; rounds: number } {
+function run(graph: BisectGraph, begun: Search, truth: ReadonlyMap<string, TensorErrors>) {
 	let [search, rounds] = [begun, 0];
 	for (let next = nextTensors(graph, search, 8); next.length > 0; next = nextTensors(graph, search, 8)) {
 		rounds += 1;
-		search = settle(graph, search, new Map(next.map((name) => [name, truth.get(name) as TensorErrors])));
+		search = settle(graph, search, new Map(next.map((name) => [name, truth.get(name)!])));
 	}
 	return { search, rounds };
 }
@@ -91,12 +66,12 @@ function run(
 function find(model: OnnxModel, wrong: number) {
 	const [graph, truth] = [bisectGraph(model, model), errorsOf(model, wrong)];
 	const output = model.graph.outputs[0]?.name ?? "";
-	const begun = beginSearch(output, truth.get(output) as TensorErrors, 1e-3);
-	return begun === null ? null : { graph, ...run(graph, begun, truth) };
+	const begun = beginSearch(output, truth.get(output)!, 1e-3);
+	return begun && { graph, ...run(graph, begun, truth) };
 }
 
 it("the search finds the wrong node of every random graph in which it reaches the output", () => {
-	const random = randomOf(7);
+	const random = randomFrom(7).uniform;
 	let found = 0;
 	for (let turn = 0; turn < 150; turn += 1) {
 		const model = randomModel(10 + Math.floor(random() * 150), random);
@@ -122,16 +97,14 @@ it("the search looks past tensors that only one model has, and says that any of 
 	const head = residual(4);
 	const renamed = (names: readonly string[]) =>
 		names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
-	const nodes = head.graph.nodes.map((one) => ({
-		...one,
-		inputs: renamed(one.inputs),
-		outputs: renamed(one.outputs),
-	}));
-	const graph = bisectGraph(head, modelOf(nodes));
-	const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3) as Search;
+	const reference = modelOf(
+		head.graph.nodes.map((one) => ({ ...one, inputs: renamed(one.inputs), outputs: renamed(one.outputs) })),
+	);
+	const graph = bisectGraph(head, reference);
+	const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3)!;
 	const { search } = run(graph, begun, errorsOf(head, 4));
 	expect(suspectNodes(graph, search)).toEqual([4, 5, 6]);
-	const { message } = describeFound({ search, graph, head, reference: modelOf(nodes) });
+	const { message } = describeFound({ search, graph, head, reference });
 	expect(message).toContain("It, or one of 2 nodes before it whose tensors cannot be compared.");
 });
 
@@ -141,15 +114,11 @@ it("the search blames no node if the error grows little by little, and does not 
 	const growing = new Map(
 		model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]),
 	);
-	const { search } = run(
-		graph,
-		beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search,
-		growing,
-	);
+	const { search } = run(graph, beginSearch("t89", growing.get("t89")!, 1e-3)!, growing);
 	expect(describeFound({ search, graph, head: model, reference: model }).state).toBe("accumulates");
 	expect(beginSearch("t89", { head: 1e-7, base: 1e-7 }, 1e-3)).toBeNull();
 	expect(beginSearch("t89", { head: 0, base: null }, 1e-3)).toBeNull();
-	expect(beginSearch("t89", { head: Number.POSITIVE_INFINITY, base: null }, 1e-3)?.allowed).toBe(1e-3);
+	expect(beginSearch("t89", { head: Infinity, base: null }, 1e-3)?.allowed).toBe(1e-3);
 });
 
 it("the search compares no constants, and no tensors without a float type", () => {

@@ -1,6 +1,5 @@
-// Limits that follow from an engine's own error, and the engines that set none.
 import { expect, it } from "vitest";
-import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/golden/core/calibrate/apply.ts";
 import {
 	type ComparatorErrors,
@@ -9,8 +8,7 @@ import {
 	proposeLimits,
 } from "../../../../src/golden/core/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
-import { caseInput, float32, manifestOf } from "../../../support/golden-tensors.ts";
+import { caseInput, float32, manifestOf, type Outputs } from "../../../support/golden-tensors.ts";
 
 const rule = { multiple: 4, backend: "tensorrt", given: new Map() } as const;
 
@@ -19,8 +17,8 @@ function errors(got: number, allowed: number, more: Partial<ComparatorErrors> = 
 	return { output: "y", comparator: 0, kind: "relative-l2", bound: "at-most", cases, ...more };
 }
 
-const propose = (one: ComparatorErrors, precision: Precision = "fp16"): ProposedLimit | undefined =>
-	proposeLimits({ engine: "net/e", precision, errors: [one], faults: [] }, rule)[0];
+const propose = (one: ComparatorErrors) =>
+	proposeLimits({ engine: "net/e", precision: "fp16", errors: [one], faults: [] }, rule)[0];
 
 it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
 	[1e-3, 5e-3, undefined, "kept", 5e-3],
@@ -37,40 +35,28 @@ it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
 ])(
 	"a proposed limit of an error of %d under %d, with emulated rounding %d, is %s: %d",
 	(got, allowed, rounding, state, limit) => {
-		expect(propose(errors(got, allowed, rounding === undefined ? {} : { rounding }))).toMatchObject({
-			state,
-			limit,
-		});
+		const found = errors(got, allowed, rounding === undefined ? {} : { rounding });
+		expect(propose(found)).toMatchObject({ state, limit });
 	},
 );
 
 it("a proposed limit of a share counts what is lost", () => {
 	const topK = (got: number, allowed: number) =>
-		propose(
-			errors(got, allowed, {
-				kind: "top-k",
-				bound: "at-least",
-				cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }],
-			}),
-		);
+		propose({
+			...{ output: "y", comparator: 0, kind: "top-k", bound: "at-least" },
+			cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }],
+		});
 	expect(topK(0.97, 0.95)).toMatchObject({ state: "raised", limit: 0.88 });
 	expect(topK(1, 0.95)).toMatchObject({ state: "kept", limit: 0.95 });
 	expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
 });
 
 const y = float32([1, 2]);
-const limits = (limit: number, state: ProposedLimit["state"]): ProposedLimit[] => [
-	{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" },
-];
-const machine = {
-	backend: "tensorrt",
-	version: "10.6.0",
-	device: "L4",
-	at: "2026-01-01T00:00:00Z",
-} as const;
-const engine = (name: string, limit: number, state: ProposedLimit["state"]) => {
-	return { ...machine, precision: "fp16" as const, engine: name, limits: limits(limit, state) };
-};
+const machine = { backend: "tensorrt", version: "10.6.0", device: "L4", precision: "fp16" } as const;
+const engine = (name: string, limit: number, state: ProposedLimit["state"]) => ({
+	...{ ...machine, engine: name, at: "2026-01-01T00:00:00Z" },
+	limits: [{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" }],
+});
 const change = { reason: "r", author: "a" };
 
 it("a calibrated golden gets the widest limit of engines that share a precision, and keeps those of other precisions", () => {
@@ -107,11 +93,11 @@ it("an engine's errors are those of each comparator, in the golden's order", () 
 	]);
 });
 
-it.each([
+it.each<[string, Outputs]>([
 	["an output that is missing", {}],
-	["NaN", { y: float32([1, 2, 3, Number.NaN]) }],
+	["NaN", { y: float32([1, 2, 3, NaN]) }],
 	["another shape", { y: float32([1, 2]) }],
 ])("an engine's errors are not taken from %s", (_, got) => {
-	const input = caseInput({ y: four }, got as Record<string, Tensor>);
+	const input = caseInput({ y: four }, got);
 	expect(errorsOf(input.manifest, [judgeCase(input)]).faults).toHaveLength(1);
 });

@@ -1,4 +1,3 @@
-// Comparators of a part of an output, commands, batches, and the maps of errors that failed checks carry.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenCase, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
@@ -21,13 +20,12 @@ import {
 	slicedShape,
 	sliceLabel,
 	sliceProblem,
-	type Tensor,
 	unravel,
 } from "../../../../src/golden/core/tensor/tensor.ts";
 import { valueAt } from "../../../../src/golden/core/tensor/values.ts";
 import { judgeSet } from "../../../../src/golden/core/whole-set/judge-set.ts";
 import { buildResult } from "../../../support/build-result.ts";
-import { caseInput, float32 } from "../../../support/golden-tensors.ts";
+import { caseInput, float32, type Outputs, type Tensor } from "../../../support/golden-tensors.ts";
 
 const kinds: readonly ComparatorSpec[] = [
 	{ kind: "relative-l2" },
@@ -46,16 +44,12 @@ const kinds: readonly ComparatorSpec[] = [
 ];
 
 /** Independent of the product's own walk: element by element. */
-function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]): Tensor {
+function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]) {
 	const shape = tensor.shape.map((size, index) => (index === axis ? kept.length : size));
 	const values = Array.from({ length: elementCount(shape) }, (_, flat) => {
-		const at = unravel(flat, shape).map((index, dimension) =>
-			dimension === axis ? (kept[index] ?? 0) : index,
-		);
-		return valueAt(
-			tensor,
-			at.reduce((sum, index, dimension) => sum * (tensor.shape[dimension] ?? 1) + index, 0),
-		);
+		const at = unravel(flat, shape).map((index, dimension) => (dimension === axis ? kept[index]! : index));
+		const place = at.reduce((sum, index, dimension) => sum * tensor.shape[dimension]! + index, 0);
+		return valueAt(tensor, place);
 	});
 	return float32(values, shape);
 }
@@ -68,27 +62,20 @@ function judge(expected: Tensor, got: Tensor, output: GoldenOutput, base?: Tenso
 }
 
 const shape = [2, 9, 8, 10];
-const values = (seed: number) =>
-	Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * 1.7 + seed) * (1 + (at % 5)));
-const golden = float32(values(0), shape);
-const engine = float32(
-	values(0).map((value, at) => value + 0.02 * Math.cos(at * 3.1)),
-	shape,
-);
-const slices: readonly { slice: OutputSlice; axis: number; kept: readonly number[] }[] = [
+const tensorOf = (shape: readonly number[], valueAt: (index: number) => number) =>
+	float32(
+		Array.from({ length: elementCount(shape) }, (_, at) => valueAt(at)),
+		shape,
+	);
+const wave = (at: number) => Math.sin(at * 1.7) * (1 + (at % 5));
+const golden = tensorOf(shape, wave);
+const engine = tensorOf(shape, (at) => wave(at) + 0.02 * Math.cos(at * 3.1));
+const ranges = (axis: number, ...all: [[number, number], ...[number, number][]]): OutputSlice => ({
+	...{ axis, ranges: all },
+});
+const slices: { slice: OutputSlice; axis: number; kept: number[] }[] = [
 	{ slice: { axis: 1, from: 2, to: 9 }, axis: 1, kept: [2, 3, 4, 5, 6, 7, 8] },
-	{
-		slice: {
-			axis: -3,
-			ranges: [
-				[0, 2],
-				[3, 4],
-				[6, 9],
-			],
-		},
-		axis: 1,
-		kept: [0, 1, 3, 6, 7, 8],
-	},
+	{ slice: ranges(-3, [0, 2], [3, 4], [6, 9]), axis: 1, kept: [0, 1, 3, 6, 7, 8] },
 	{ slice: { axis: -1, from: 1 }, axis: 3, kept: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
 ];
 
@@ -106,24 +93,18 @@ it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
 	},
 );
 
-it.each(slices)(
-	"a comparator of a slice over the whole set is that of the parts of $slice alone",
-	({ slice, axis, kept }) => {
-		const [left, right] = [cutByHand(golden, axis, kept), cutByHand(engine, axis, kept)];
-		const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
-		const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
-		expect(check).toMatchObject({
-			slice,
-			got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got,
-		});
-	},
-);
+it.each(slices)("a comparator of a slice over the whole set is that of the parts of $slice alone", (of) => {
+	const { slice, axis, kept } = of;
+	const [left, right] = [cutByHand(golden, axis, kept), cutByHand(engine, axis, kept)];
+	const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
+	const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
+	const { got } = judge(left, right, { comparators: [spec] }).set()!.checks[0]!;
+	expect(check).toMatchObject({ slice, got });
+});
 
 it("a comparator of a slice sees what the whole hides: class scores that are permuted beside boxes of hundreds", () => {
-	const boxesAndScores = float32(
-		Array.from({ length: 22 * 50 }, (_, at) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11)),
-		[1, 22, 50],
-	);
+	const valueAt = (at: number) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11);
+	const boxesAndScores = tensorOf([1, 22, 50], valueAt);
 	const channels = Array.from({ length: 22 }, (_, at) => (at < 4 ? at : 4 + ((at - 3) % 18)));
 	const permuted = cutByHand(boxesAndScores, 1, channels);
 	const l2 = { kind: "relative-l2", tolerance: 5e-3 } as const;
@@ -153,18 +134,15 @@ it("the floor of a comparator leaves out what is below it on both sides, and onl
 const background: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
 const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
 it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
-	const ofScores = (values: number[]) =>
+	const ofScores = (...values: number[]) =>
 		judge(scores, float32(values, [1, 2, 3]), background).verdict.checks[0];
-	expect(ofScores([0.9, 0.011, 0.01, 0.05, 0.01, 0.011])).toMatchObject({ got: 1 });
-	expect(ofScores([0.05, 0.01, 0.01, 0.9, 0.01, 0.01])).toMatchObject({ got: 0, pass: false });
+	expect(ofScores(0.9, 0.011, 0.01, 0.05, 0.01, 0.011)).toMatchObject({ got: 1 });
+	expect(ofScores(0.05, 0.01, 0.01, 0.9, 0.01, 0.01)).toMatchObject({ got: 0, pass: false });
 });
 it("top-k of rows that reach a score agrees if no row reaches it, and reports it", () => {
 	const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
-	expect(judge(quiet, quiet, background).verdict.checks[0]).toMatchObject({
-		got: 1,
-		pass: true,
-		detail: "no row of the golden reaches 0.25",
-	});
+	const detail = "no row of the golden reaches 0.25";
+	expect(judge(quiet, quiet, background).verdict.checks[0]).toMatchObject({ got: 1, pass: true, detail });
 });
 
 it("cutSlice keeps the elements of the ranges, of every width of element", () => {
@@ -173,18 +151,15 @@ it("cutSlice keeps the elements of the ranges, of every width of element", () =>
 	fc.assert(
 		fc.property(dtypes, sizes, fc.nat(), fc.nat(), fc.nat(), (dtype, size, a, b, c) => {
 			const axis = a % size.length;
-			const from = b % (size[axis] ?? 1);
-			const to = from + 1 + (c % ((size[axis] ?? 1) - from));
-			const tensor = {
-				dtype,
-				shape: size,
-				data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120),
-			};
-			const part = cutSlice(tensor, { axis, from, to });
-			const kept = Array.from({ length: to - from }, (_, at) => from + at);
+			const from = b % size[axis]!;
+			const slice = { axis, from, to: from + 1 + (c % (size[axis]! - from)) };
+			const data = Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120);
+			const tensor = { dtype, shape: size, data };
+			const part = cutSlice(tensor, slice);
+			const kept = Array.from({ length: slice.to - from }, (_, at) => from + at);
 			const byHand = cutByHand(tensor, axis, kept);
 			expect(part.shape).toEqual(byHand.shape);
-			expect(slicedShape({ axis, from, to }, size)).toEqual(byHand.shape);
+			expect(slicedShape(slice, size)).toEqual(byHand.shape);
 			for (let flat = 0; flat < elementCount(part.shape); flat += 1) {
 				expect(Math.fround(valueAt(part, flat))).toEqual(valueAt(byHand, flat));
 			}
@@ -193,15 +168,13 @@ it("cutSlice keeps the elements of the ranges, of every width of element", () =>
 	);
 });
 
-const ranges = (...all: [[number, number], ...[number, number][]]): OutputSlice => ({ axis: 1, ranges: all });
-
 it.each<[OutputSlice, string]>([
 	[{ axis: 3, to: 2 }, "an axis of the output, which has 3"],
 	[{ axis: 1, from: 4, to: 30 }, "indices up to 22, the size of the axis"],
 	[{ axis: 1, from: 22 }, "indices up to 22, the size of the axis"],
 	[{ axis: 1, from: 4, to: 4 }, "an end behind the start, 4"],
 	[{ axis: 1, from: 0, ranges: [[0, 1]] }, "either ranges, or from and to"],
-	[ranges([4, 6], [5, 8]), "a range from 6 on"],
+	[ranges(1, [4, 6], [5, 8]), "a range from 6 on"],
 ])("sliceProblem of %j: expected %s", (slice, expected) => {
 	expect(sliceProblem(slice, [1, 22, 8400])?.expected).toContain(expected);
 });
@@ -211,7 +184,7 @@ it.each<[OutputSlice, string]>([
 	[{ axis: -1, to: 4 }, "columns 0…3"],
 	[{ axis: 1, from: 4, to: 5 }, "channel 4"],
 	[{ axis: 2, from: 7 }, "7… of axis 2"],
-	[ranges([0, 4], [5, 6]), "channels 0…3, 5"],
+	[ranges(1, [0, 4], [5, 6]), "channels 0…3, 5"],
 ])("sliceLabel of %j is %s", (slice, label) => {
 	expect(sliceLabel(slice)).toBe(label);
 });
@@ -246,13 +219,6 @@ it("parseCommandAnswer cuts what it says, and is not changed by keys of objects"
 const y = float32([1, 2, 3]);
 const spec = { kind: "custom", name: "lpips" } as const;
 
-const check = (answer: CommandAnswer, tolerance?: number) =>
-	customCheck(
-		"y",
-		{ ...spec, ...(tolerance === undefined ? {} : { tolerance }) },
-		{ answer, expected: y, precision: "fp16" },
-	);
-
 const answer = (pass: boolean, value: number | null): CommandAnswer => ({ state: "answered", pass, value });
 it.each<[string, CommandAnswer, number | undefined, boolean]>([
 	["passes where the command decides without a limit", answer(true, 9), undefined, true],
@@ -262,25 +228,27 @@ it.each<[string, CommandAnswer, number | undefined, boolean]>([
 	["fails where the command is stricter than the limit", answer(false, 0), 0.1, false],
 	["fails without an answer", { state: "failed", message: "it died" }, undefined, false],
 ])("a custom check %s", (_, given, tolerance, pass) => {
-	expect(check(given, tolerance).pass).toBe(pass);
+	const limited = { ...spec, ...(tolerance !== undefined && { tolerance }) };
+	expect(customCheck("y", limited, { answer: given, expected: y, precision: "fp16" }).pass).toBe(pass);
 });
 
 it("a custom check is part of the verdict, and a missing answer is not a match", () => {
 	const specs: Record<string, GoldenOutput> = { y: { comparators: [spec] } };
-	const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
-		judgeCase(caseInput({ y }, { y }, { specs, answers })).state;
-	expect(of(new Map([["y", [answer(true, null)]]]))).toBe("match");
-	expect(of(new Map([["y", [answer(false, null)]]]))).toBe("mismatch");
-	expect(of(new Map())).toBe("mismatch");
+	const of = (...answers: [string, CommandAnswer[]][]) =>
+		judgeCase(caseInput({ y }, { y }, { specs, answers: new Map(answers) })).state;
+	expect(of(["y", [answer(true, null)]])).toBe("match");
+	expect(of(["y", [answer(false, null)]])).toBe("mismatch");
+	expect(of()).toBe("mismatch");
 });
 
-function caseOf(elements: number, id: string): GoldenCase {
-	const file = { path: "y.raw", sha256: "b".repeat(64), dtype: "float32" as const, shape: [elements] };
-	return { id, inputs: { x: file }, outputs: { y: file } };
-}
+const casesOf = (sizes: readonly number[]): GoldenCase[] =>
+	sizes.map((size, index) => {
+		const file = { path: "y.raw", sha256: "b".repeat(64), dtype: "float32" as const, shape: [size] };
+		return { id: `${index}`, inputs: { x: file }, outputs: { y: file } };
+	});
 
-const bytesOf = (cases: readonly GoldenCase[]): number =>
-	cases.reduce((sum, { outputs }) => sum + 8 * (outputs["y"]?.shape[0] ?? 0), 0);
+const bytesOf = (cases: readonly GoldenCase[]) =>
+	cases.reduce((sum, { outputs }) => sum + 8 * outputs["y"]!.shape[0]!, 0);
 
 it("cutBatches keeps the order, loses nothing, and keeps its limits wherever a batch has more than one case", () => {
 	fc.assert(
@@ -289,7 +257,7 @@ it("cutBatches keeps the order, loses nothing, and keeps its limits wherever a b
 			fc.integer({ min: 1, max: 400 }),
 			fc.integer({ min: 1, max: 9 }),
 			(sizes, bytes, cases) => {
-				const all = sizes.map((size, index) => caseOf(size, String(index)));
+				const all = casesOf(sizes);
 				const batches = [...cutBatches(all, { bytes, cases })];
 				expect(batches.flat()).toEqual(all);
 				for (const batch of batches) {
@@ -303,23 +271,17 @@ it("cutBatches keeps the order, loses nothing, and keeps its limits wherever a b
 });
 
 it("cutBatches fills each batch before it begins the next", () => {
-	const all = Array.from({ length: 5 }, (_, index) => caseOf(1, String(index)));
-	expect([...cutBatches(all, { bytes: 16, cases: 10 })].map((batch) => batch.length)).toEqual([2, 2, 1]);
+	expect(
+		[...cutBatches(casesOf([1, 1, 1, 1, 1]), { bytes: 16, cases: 10 })].map((batch) => batch.length),
+	).toEqual([2, 2, 1]);
 });
 
-const bytes = (cells: string): number[] => [...atob(cells)].map((letter) => letter.charCodeAt(0));
+const bytes = (cells: string) => [...atob(cells)].map((letter) => letter.charCodeAt(0));
 
-/** Zeros but for the errors, by flat index. */
-function withErrors(shape: readonly number[], errors: Readonly<Record<number, number>> = {}): Tensor {
-	return float32(
-		Array.from({ length: elementCount(shape) }, (_, at) => errors[at] ?? 0),
-		shape,
-	);
-}
-
-const sidesOf = (shape: readonly number[], errors: Readonly<Record<number, number>>) => ({
-	expected: withErrors(shape),
-	got: withErrors(shape, errors),
+const withErrors = (shape: number[], errors: Record<number, number> = {}) =>
+	tensorOf(shape, (at) => errors[at] ?? 0);
+const sidesOf = (shape: number[], errors: Record<number, number>) => ({
+	...{ expected: withErrors(shape), got: withErrors(shape, errors) },
 });
 const attach = (input: CaseInput, most = 50) => attachErrorMaps(judgeCase(input), input, most);
 const attachY = (output: GoldenOutput) =>
@@ -355,7 +317,7 @@ it("attachErrorMaps draws one map for each output", () => {
 	expect(verdict.checks.map(({ errorMap: map }) => map !== undefined)).toEqual([true, false]);
 });
 
-it.each<[string, Record<string, Tensor>]>([
+it.each<[string, Outputs]>([
 	["passes", { y: zeroMap }],
 	["is missing", {}],
 	["has another shape", { y: withErrors([2, 3]) }],
@@ -390,7 +352,7 @@ it("errorMap puts the largest difference of all channels into its cell, of 254 s
 });
 
 it("errorMap marks what is not finite by a value of its own, and shows the smallest difference", () => {
-	const map = errorMap(sidesOf([8, 8], { 0: Number.NaN, 1: 1, 2: 1e-9 }), [0, 1]);
+	const map = errorMap(sidesOf([8, 8], { 0: NaN, 1: 1, 2: 1e-9 }), [0, 1]);
 	expect(bytes(map.cells).slice(0, 4)).toEqual([255, 254, 1, 0]);
 	expect(map.largest).toBe(1);
 });

@@ -1,4 +1,3 @@
-// Golden manifests: the examples beside the schema, and hostile ones.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
@@ -6,10 +5,10 @@ import { parseManifest } from "../../../../src/golden/core/manifest/parse-manife
 import { manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
 const examples = new URL("../../../../golden-schema/examples/golden/", import.meta.url);
-const example = (name: string): string => readFileSync(new URL(name, examples), "utf8");
+const example = (name: string) => readFileSync(new URL(name, examples), "utf8");
+const minimal = example("valid/minimal.json");
 
-/** Text in the error of each invalid example. */
-const complaints: Record<string, readonly string[]> = {
+const complaints: Record<string, string[]> = {
 	"unknown-key": ["/outputz", 'Write "outputs"'],
 	"unknown-comparator": ["/outputs/y/comparators/0/kind", 'Write "relative-l2"'],
 	"unknown-precision": ["/outputs/y/comparators/0/tolerance/fp17", 'Write "fp16"'],
@@ -41,7 +40,7 @@ const complaints: Record<string, readonly string[]> = {
 	"share-above-one": ["/outputs/y/comparators/0/tolerance", "a limit from 0 to 1"],
 };
 
-function problemIn(text: string): ConfigError | null {
+function problemIn(text: string) {
 	try {
 		parseManifest(text, "golden/net/golden.json");
 	} catch (error) {
@@ -51,22 +50,15 @@ function problemIn(text: string): ConfigError | null {
 	return null;
 }
 
-function refusalOf(text: string): ConfigError {
-	const problem = problemIn(text);
-	if (problem === null) throw new Error("the manifest was taken");
-	return problem;
-}
+const refusalOf = (text: string) => problemIn(text) ?? expect.fail("the manifest was taken");
 
 it.each(readdirSync(new URL("valid/", examples)))("parseManifest takes the valid example %s", (name) => {
 	expect(parseManifest(example(`valid/${name}`), name).schemaVersion).toBe(1);
 });
 
 it("parseManifest knows every invalid example", () => {
-	expect(readdirSync(new URL("invalid/", examples)).toSorted()).toEqual(
-		Object.keys(complaints)
-			.map((name) => `${name}.json`)
-			.toSorted(),
-	);
+	const files = Object.keys(complaints).map((name) => `${name}.json`);
+	expect(readdirSync(new URL("invalid/", examples)).toSorted()).toEqual(files.toSorted());
 });
 
 it.each(Object.entries(complaints))("parseManifest refuses %s and reports where and why", (name, words) => {
@@ -78,12 +70,10 @@ it.each(Object.entries(complaints))("parseManifest refuses %s and reports where 
 });
 
 it("parseManifest takes names of the language for names of outputs, and refuses them as keys", () => {
-	const named = example("valid/minimal.json").replaceAll('"y"', '"__proto__"');
+	const named = minimal.replaceAll('"y"', '"__proto__"');
 	expect(Object.keys(parseManifest(named, "x").cases[0].outputs)).toEqual(["__proto__"]);
-	expect(
-		refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"'))
-			.message,
-	).toContain("__proto__");
+	const keyed = minimal.replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"');
+	expect(refusalOf(keyed).message).toContain("__proto__");
 });
 
 it.each([
@@ -93,7 +83,7 @@ it.each([
 	["line break", "a\nb", "U+000A"],
 	["variation selector", "a\u{e0100}b", "U+E0100"],
 ])("parseManifest refuses a case whose name contains a %s", (_, id, point) => {
-	const manifest = JSON.parse(example("valid/minimal.json"));
+	const manifest = JSON.parse(minimal);
 	manifest.cases[0].id = id;
 	const { message, pointer } = refusalOf(JSON.stringify(manifest));
 	expect(pointer).toBe("/cases/0/id");
@@ -111,11 +101,11 @@ it.each([
 });
 
 it("parseManifest reads a file with a byte order mark", () => {
-	expect(parseManifest(`\uFEFF${example("valid/minimal.json")}`, "x").goldenId).toBe("net@1");
+	expect(parseManifest(`\uFEFF${minimal}`, "x").goldenId).toBe("net@1");
 });
 
 it("parseManifest shows no control characters of a hostile file", () => {
-	const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
+	const hostile = minimal.replace("first/y.npy", "/\\u001b[31mred\\u0007");
 	expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
 });
 
@@ -126,19 +116,24 @@ const outputs = {
 	scores: zeros("float32", [1, 5]),
 };
 
-const group = { name: "d", boxes: "boxes", scores: "scores", format: "xyxy" };
-
-function problemOf(
-	comparator: object,
-	options: { output?: string; batchAxis?: number; labels?: object; detections?: object[] } = {},
-): string {
-	const { output = "y", batchAxis = 0, labels, detections } = options;
-	const manifest = manifestOf(outputs, { [output]: { batchAxis, comparators: [comparator as never] } });
-	const cases = [{ ...manifest.cases[0], labels }];
-	return problemIn(JSON.stringify({ ...manifest, detections, cases }))?.message ?? "";
+interface Around {
+	output?: string;
+	labels?: object;
+	detections?: object;
 }
 
-it.each<[object, Parameters<typeof problemOf>[1]?]>([
+function problemOf(comparator: object, { output = "y", labels, detections }: Around = {}) {
+	const manifest = manifestOf(outputs, { [output]: { batchAxis: 0, comparators: [comparator as never] } });
+	const group = detections && { name: "d", boxes: "boxes", scores: "scores", format: "xyxy", ...detections };
+	const cases = [{ ...manifest.cases[0], labels }];
+	const whole = { ...manifest, ...(group && { detections: [group] }), cases };
+	return problemIn(JSON.stringify(whole))?.message ?? "";
+}
+
+const maxAbs = { kind: "max-abs" };
+const eight = { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } };
+
+it.each<[object, Around?]>([
 	[{ kind: "relative-l2", floor: 1e-6, slice: { axis: 1, from: 1, to: 3 } }],
 	[{ kind: "top-k", minScore: 0.25, slice: { axis: -1, from: 2 } }],
 	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, { labels: { y: [1, 2, 3, 0] } }],
@@ -148,40 +143,33 @@ it.each<[object, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "pixel-disagreement" }, { output: "ids" }],
 	[{ kind: "recall-at-k", k: 3 }],
 	[{ kind: "token-agreement", ignore: 0 }, { output: "ids" }],
-	[{ kind: "accuracy", k: 2 }, { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
+	[{ kind: "accuracy", k: 2 }, eight],
 	[{ kind: "accuracy" }, { output: "ids", labels: { ids: new Array(12).fill(1) } }],
-	[
-		{ kind: "max-abs" },
-		{ detections: [{ ...group, format: "cxcywh", comparators: [{ kind: "map", tolerance: 0.9 }] }] },
-	],
+	[maxAbs, { detections: { format: "cxcywh", comparators: [{ kind: "map", tolerance: 0.9 }] } }],
 ])("comparators of a manifest are taken: %j", (comparator, options) => {
 	expect(problemOf(comparator, options)).toBe("");
 });
 
-it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
+it.each<[object, string, Around?]>([
 	[{ kind: "kl", input: "logits", floor: 1 }, "no such key for kl"],
 	[{ kind: "relative-l2", minScore: 1 }, "no such key for relative-l2"],
 	[{ kind: "custom", name: "x", slice: { axis: 1 } }, "no such key for custom"],
 	[{ kind: "relative-l2", slice: { axis: 0, to: 1 } }, "another axis than the batch axis"],
 	[{ kind: "top-k", slice: { axis: -1, from: 5 } }, "an axis of more than 1 classes"],
-	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, "4 labels", { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
+	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, "4 labels", eight],
 	[{ kind: "miou", threshold: 0.5, axis: 1 }, "no such key for miou by threshold"],
 	[{ kind: "pixel-disagreement", tolerance: { fp16: 1 } }, "one that pixel-disagreement always keeps"],
 	[{ kind: "accuracy", scope: "per-sample" }, "whole for accuracy"],
 	[{ kind: "accuracy" }, 'labels of "y"'],
 	[{ kind: "accuracy" }, "8 labels, one for each row, got 2", { labels: { y: [1, 2] } }],
-	[{ kind: "max-abs" }, "with the comparator accuracy", { labels: { y: [1] } }],
+	[maxAbs, "with the comparator accuracy", { labels: { y: [1] } }],
 	[{ kind: "top-k", k: 6 }, "an axis of more than 6 classes, got one of 6"],
-	[{ kind: "max-abs" }, "an output of [images, boxes, 4]", { detections: [{ ...group, boxes: "ids" }] }],
+	[maxAbs, "an output of [images, boxes, 4]", { detections: { boxes: "ids" } }],
+	[maxAbs, 'an output of case "only"', { detections: { boxes: "__proto__", scores: undefined } }],
 	[
-		{ kind: "max-abs" },
-		'an output of case "only"',
-		{ detections: [{ name: "d", boxes: "__proto__", format: "xyxy" }] },
-	],
-	[
-		{ kind: "max-abs" },
+		maxAbs,
 		"a limit above 0 and up to 1",
-		{ detections: [{ ...group, format: "xyxy", comparators: [{ kind: "box-iou", tolerance: 2 }] }] },
+		{ detections: { comparators: [{ kind: "box-iou", tolerance: 2 }] } },
 	],
 ])("comparators of a manifest are refused: %j, %s", (comparator, words, options) => {
 	expect(problemOf(comparator, options)).toContain(words);

@@ -1,4 +1,3 @@
-// Which probes apply, what they send, and the verdicts on engines that are plain functions of their inputs.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
@@ -14,15 +13,12 @@ import {
 } from "../../../../src/golden/core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
 import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
-import { sliceTensor, type Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { sliceTensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
-import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
+import { float32, float64, int64, type Tensor } from "../../../support/golden-tensors.ts";
 
 const input = (name: string, axes: ProbeInput["axes"], more: Partial<ProbeInput> = {}): ProbeInput => ({
-	name,
-	dtype: "float32",
-	axes,
-	generator: [{ kind: "normal" }],
+	...{ name, dtype: "float32", axes, generator: [{ kind: "normal" }] },
 	...more,
 });
 
@@ -38,14 +34,10 @@ function subject(over: Partial<ProbeSubject> = {}): ProbeSubject {
 }
 
 const rule = { precision: "fp32", cap: 1e-3 } as const;
-const ask = (of: ProbeSubject | string, only: readonly ProbeName[] = [], donors: Tensors[] = []) =>
+const ask = (of: ProbeSubject | string, only: ProbeName[] = [], donors: Tensors[] = []) =>
 	planProbes(of, { only, donors });
 
-/** Result of a function of one row for a batch. */
-type RowFunction = (
-	row: readonly number[],
-	at: { place: number; batch: readonly (readonly number[])[]; call: number },
-) => number[];
+type RowFunction = (row: number[], at: { place: number; batch: number[][]; call: number }) => number[];
 
 function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 	return new Map(
@@ -56,25 +48,18 @@ function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 			const batch = Array.from({ length: x.shape[0]! }, (_, row) =>
 				values.slice(row * width, (row + 1) * width),
 			);
-			const outputs = {
-				y: float32(
-					batch.flatMap((row, place) => each(row, { place, batch, call })),
-					x.shape,
-				),
-			};
-			return [id, { state: "done", outputs }];
+			const answers = batch.flatMap((row, place) => each(row, { place, batch, call }));
+			return [id, { state: "done", outputs: { y: float32(answers, x.shape) } }];
 		}),
 	);
 }
 
-const states = (judged: readonly JudgedProbe[]): Record<string, string> =>
+const states = (judged: JudgedProbe[]): Record<string, string> =>
 	Object.fromEntries(judged.map(({ probe, state }) => [probe, state]));
 
 const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"] as const;
 const allOf = (state: string) => Object.fromEntries(rowProbes.map((name) => [name, state]));
 const matching = (words: RegExp) => expect.stringMatching(words);
-
-const { NaN: nothing, POSITIVE_INFINITY: infinite } = Number;
 
 describe("findBatch", () => {
 	const profile = { batch: range(1, 4, 6), n: range(1, 2, 3), rows: range(1, 2, 3), seq: range(8, 16, 32) };
@@ -117,7 +102,7 @@ describe("planProbes", () => {
 
 	it("stays within the profile and in the model's shapes", () => {
 		const sizes = fc.tuple(fc.integer({ min: 0, max: 5 }), fc.nat(4), fc.nat(4));
-		const within = (size: number | undefined, { min, max }: ReturnType<typeof range>): void => {
+		const within = (size: number | undefined, { min, max }: ReturnType<typeof range>) => {
 			expect(size).toBeGreaterThanOrEqual(Math.max(1, min));
 			expect(size).toBeLessThanOrEqual(max);
 		};
@@ -161,11 +146,8 @@ describe("planProbes", () => {
 
 	it("skips neighbours that cannot be others", () => {
 		const ones = input("x", ["batch", 3], { generator: [{ kind: "ones" }] });
-		const why = matching(/All rows of its inputs are equal/);
-		expect(ask(subject({ inputs: [ones] }), ["neighbours"]).probes[0]).toMatchObject({
-			state: "skipped",
-			why,
-		});
+		const skipped = { state: "skipped", why: matching(/All rows of its inputs are equal/) };
+		expect(ask(subject({ inputs: [ones] }), ["neighbours"]).probes[0]).toMatchObject(skipped);
 	});
 
 	it("makes batches smaller than memory, and says so if even one is too large", () => {
@@ -236,7 +218,7 @@ describe("judgeProbes", () => {
 		);
 	});
 
-	const mean = (batch: readonly (readonly number[])[], index: number) =>
+	const mean = (batch: number[][], index: number) =>
 		batch.reduce((sum, row) => sum + row[index]!, 0) / batch.length;
 	const besideBy =
 		(step: number): RowFunction =>
@@ -265,7 +247,7 @@ describe("judgeProbes", () => {
 			(row, { call }) => row.map((value) => value + call),
 			{ ...allOf("skipped"), determinism: "differs" },
 		],
-		["no number", () => [nothing, nothing, nothing], { ...allOf("skipped"), determinism: "differs" }],
+		["no number", () => [NaN, NaN, NaN], { ...allOf("skipped"), determinism: "differs" }],
 		[
 			"rounding of another order",
 			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
@@ -297,7 +279,6 @@ describe("judgeProbes", () => {
 		expect(refused[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
-	/** The same outputs for every case. */
 	const answersOf = (outputsOf: (y: Tensor) => Tensors): ProbeAnswers =>
 		new Map(
 			[...answer(plan, (row) => [...row])].map(([id, one]): [string, ProbeAnswer] => [
@@ -307,13 +288,9 @@ describe("judgeProbes", () => {
 		);
 
 	it("compares no rows of an output that has none, and never calls that agreement", () => {
-		const judged = judgeProbes(
-			plan,
-			answersOf(() => ({ y: float32([1], []) })),
-			rule,
-		);
+		const answers = answersOf(() => ({ y: float32([1], []) }));
 		const expected = { determinism: "agrees", neighbours: "skipped", "batch-size": "skipped" };
-		expect(states(judged)).toMatchObject(expected);
+		expect(states(judgeProbes(plan, answers, rule))).toMatchObject(expected);
 	});
 
 	it("takes any name of an output", () => {
@@ -333,7 +310,7 @@ describe("settleProbes", () => {
 		["new if the base passes", judged("differs", 0.1), judged("agrees", 0), "differs"],
 		["known if the base differs as much", judged("differs", 0.1), judged("differs", 0.06), "known"],
 		["new if it grew", judged("differs", 0.1), judged("differs", 0.01), "differs"],
-		["known if neither gives a number", judged("differs", nothing), judged("differs", infinite), "known"],
+		["known if neither gives a number", judged("differs", NaN), judged("differs", Infinity), "known"],
 		["known if neither answers", judged("differs", null), judged("differs", null), "known"],
 		["new if the base could not be asked", judged("differs", 0.1), judged("skipped", null), "differs"],
 		["an agreement, whatever the base does", judged("agrees", 0), judged("differs", 1), "agrees"],
@@ -373,33 +350,29 @@ it("pick and join refuses places that are not there, and elements that share byt
 	expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
 });
 
+const longer = 0.5 / Math.hypot(3, 4.5);
 const rowsOf = (...values: number[][]) => float32(values.flat(), [values.length, values[0]!.length]);
 
 it.each([
+	["the worst row, against the longer of the two", rowsOf([3, 4], [3, 4]), rowsOf([3, 4], [3, 4.5]), longer],
 	[
-		"the worst row, against the longer of the two",
-		rowsOf([3, 4], [3, 4]),
-		rowsOf([3, 4], [3, 4.5]),
-		0.5 / Math.hypot(3, 4.5),
-	],
-	[
-		"a row that is nearly zero, against the usual row",
+		"a nearly zero row, against the usual row",
 		rowsOf([1], [1e-6]),
 		rowsOf([1], [2e-6]),
 		1e-6 / Math.sqrt(0.5),
 	],
 	["zeros against something", rowsOf([0, 0]), rowsOf([1, 0]), 1],
 	["opposites, the furthest that finite rows can be", rowsOf([1, 2]), rowsOf([-1, -2]), 2],
-	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, nothing]), infinite],
-	["the same infinity on both", rowsOf([1, infinite]), rowsOf([1, infinite]), 0],
-	["nothing finite at all", rowsOf([nothing]), rowsOf([nothing]), nothing],
-	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), infinite],
-	["another type", rowsOf([1]), int64([1n], [1, 1]), infinite],
+	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, NaN]), Infinity],
+	["the same infinity on both", rowsOf([1, Infinity]), rowsOf([1, Infinity]), 0],
+	["nothing finite at all", rowsOf([NaN]), rowsOf([NaN]), NaN],
+	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), Infinity],
+	["another type", rowsOf([1]), int64([1n], [1, 1]), Infinity],
 	[
 		"rows whose squares leave binary64",
 		float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
 		float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
-		0.5 / Math.hypot(3, 4.5),
+		longer,
 	],
 	["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
 	["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
@@ -418,11 +391,12 @@ it("distanceBetween does not depend on which answer came first, nor on scale", (
 			const [a, b] = [float32(left, [3, 2]), float32(right, [3, 2])];
 			const there = distanceBetween(a, b, 0);
 			expect(distanceBetween(b, a, 0)).toBeCloseTo(there, 9);
-			const [a8, b8] = [left, right].map((list) => {
-				const data = list.map((value) => value * 8);
-				return float32(data, [3, 2]);
-			});
-			expect(distanceBetween(a8!, b8!, 0)).toBeCloseTo(there, 6);
+			const times8 = (list: number[]) =>
+				float32(
+					list.map((value) => value * 8),
+					[3, 2],
+				);
+			expect(distanceBetween(times8(left), times8(right), 0)).toBeCloseTo(there, 6);
 			expect(there).toBeLessThanOrEqual(2 + 1e-9);
 		}),
 	);

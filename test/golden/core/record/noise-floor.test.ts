@@ -1,5 +1,3 @@
-// The noise floor is the widest spread of all runs, and what lies below it does not count.
-
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
@@ -15,9 +13,16 @@ import {
 	findNoiseCases,
 	refuseInsensitive,
 } from "../../../../src/golden/core/record/sensitivity.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../../support/finish.ts";
-import { float32, int64, manifestOf, manifestOfCases, zeros } from "../../../support/golden-tensors.ts";
+import {
+	float32,
+	int64,
+	manifestOf,
+	manifestOfCases,
+	type Outputs,
+	type Tensor,
+	zeros,
+} from "../../../support/golden-tensors.ts";
 
 it("measureNoise keeps the widest spread of all runs and cases, by output", () => {
 	const reference = [{ y: float32([1, 2]) }, { y: float32([3, 4]) }];
@@ -47,12 +52,13 @@ it.each([
 	expect(signalFloor(peak, noise)).toBeCloseTo(floor, 12);
 });
 
+const wave = (scale: number, noise = 0) =>
+	float32(
+		Array.from({ length: 50 }, (_, at) => scale * Math.sin(1 + at) + noise * Math.cos(3 * at)),
+		[1, 50],
+	);
+
 it("a case that shows nothing sets no limit", () => {
-	const wave = (scale: number, shift = 0) =>
-		float32(
-			Array.from({ length: 50 }, (_, at) => scale * Math.sin(1 + at) + shift * Math.cos(3 * at)),
-			[1, 50],
-		);
 	const reference: RunOutputs = [{ y: wave(1) }, { y: wave(1e-9) }];
 	const runs = [{ label: "other", outputs: [{ y: wave(1, 1e-8) }, { y: wave(1e-9, 1e-8) }] }];
 	const noise = measureNoise(reference, runs)?.outputs["y"];
@@ -68,30 +74,19 @@ it("a case that shows nothing sets no limit", () => {
 	expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
 });
 
-const values = (scale: number, noise: number) =>
-	Array.from({ length: 50 }, (_, at) => scale * Math.sin(1 + at) + noise * Math.cos(3 * at));
 const ids = int64([1n, 2n, 3n]);
 
-type Scales = Readonly<Record<string, number>>;
+type Scales = Record<string, number>;
 
-function outputsOf(scales: readonly Scales[], noise: number, other: Record<string, Tensor> = {}): RunOutputs {
+function outputsOf(scales: Scales[], noise: number, other: Outputs = {}) {
 	return scales.map((named) => {
-		const tensors = Object.entries(named).map(([name, scale]) => [
-			name,
-			float32(values(scale, noise), [1, 50]),
-		]);
+		const tensors = Object.entries(named).map(([name, scale]) => [name, wave(scale, noise)]);
 		return { ...Object.fromEntries(tensors), ...other };
 	});
 }
 
-it.each<[string, readonly Scales[], number, Record<string, Tensor>, number[]]>([
-	[
-		"shows nothing beside one that does",
-		[{ y: 1e-8 }, { y: 1 }, { y: 0 }, { y: 1e-12 }],
-		1e-9,
-		{},
-		[0, 2, 3],
-	],
+it.each<[string, Scales[], number, Outputs, number[]]>([
+	["shows nothing beside others", [{ y: 1e-8 }, { y: 1 }, { y: 0 }, { y: 1e-12 }], 1e-9, {}, [0, 2, 3]],
 	["differs between runs by more than 1 %", [{ y: 1 }, { y: 0.9 }], 0.05, {}, [0, 1]],
 	[
 		"has signal in another output",
@@ -109,13 +104,11 @@ it.each<[string, readonly Scales[], number, Record<string, Tensor>, number[]]>([
 	expect([...findNoiseCases(outputsOf(scales, 0, other), runs, {}).keys()]).toEqual(found);
 });
 
-type Outputs = Record<string, Tensor>;
-
 const varied = float32([1, 2, 3]);
 const other = float32([3, 1, 2]);
 const dead = zeros("float32", [3]);
-const nan = float32([1, Number.NaN, 3]);
-const onlyNan = float32([Number.NaN, Number.NaN]);
+const nan = float32([1, NaN, 3]);
+const onlyNan = float32([NaN, NaN]);
 
 const beside = (y: Tensor) => [varied, other].map((z) => ({ y, z }));
 const mustMatch = { y: { nonFinite: "must-match" } } as const;
@@ -141,13 +134,12 @@ it.each<[string, Outputs[], string[], Record<string, GoldenOutput>?]>([
 it("refuseInsensitive names the golden, the output and what to do", () => {
 	const cases = [{ y: dead }, { y: dead }];
 	const manifest = manifestOfCases(cases);
-	expect(() => refuseInsensitive(manifest, findInsensitive(manifest, cases))).toThrow(
-		expect.objectContaining({
-			code: "golden-uninformative",
-			fix: expect.stringContaining("Record the golden"),
-			message: 'Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).',
-		}),
-	);
+	const refusal = expect.objectContaining({
+		code: "golden-uninformative",
+		fix: expect.stringContaining("Record the golden"),
+		message: 'Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).',
+	});
+	expect(() => refuseInsensitive(manifest, findInsensitive(manifest, cases))).toThrow(refusal);
 });
 
 it("findInsensitive names each output that holds NaN once", () => {

@@ -1,13 +1,17 @@
-// Numbers over all cases of a golden: against numpy, scipy, scikit-learn and pycocotools, and what is refused.
-
 import { expect, it } from "vitest";
 import type { ComparatorSpec, Detections, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import { parseManifest } from "../../../../src/golden/core/manifest/parse-manifest.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { judgeSet, watchSet } from "../../../../src/golden/core/whole-set/judge-set.ts";
 import oracle from "../../../oracles/golden-set.json" with { type: "json" };
 import tasks from "../../../oracles/golden-tasks.json" with { type: "json" };
-import { caseInput, float32, float64, fromBase64, manifestOfCases } from "../../../support/golden-tensors.ts";
+import {
+	caseInput,
+	float32,
+	float64,
+	fromBase64,
+	manifestOfCases,
+	type Outputs,
+} from "../../../support/golden-tensors.ts";
 
 interface OracleCase {
 	shape: number[];
@@ -18,13 +22,13 @@ interface OracleCase {
 }
 
 interface Case {
-	expected: Record<string, Tensor>;
-	got: Record<string, Tensor>;
-	base?: Record<string, Tensor>;
+	expected: Outputs;
+	got: Outputs;
+	base?: Outputs;
 	labels?: number[];
 }
 
-function casesOf(cases: readonly OracleCase[]): Case[] {
+function casesOf(cases: OracleCase[]): Case[] {
 	return cases.map(({ dtype, shape, expected, got, ...rest }) => ({
 		expected: { y: fromBase64(dtype, shape, expected) },
 		got: { y: fromBase64(dtype, shape, got) },
@@ -33,11 +37,11 @@ function casesOf(cases: readonly OracleCase[]): Case[] {
 }
 
 interface Asked {
-	comparators?: readonly ComparatorSpec[];
+	comparators?: ComparatorSpec[];
 	detections?: Detections;
 }
 
-function manifestFor(cases: readonly Case[], { comparators, detections }: Asked): GoldenManifest {
+function manifestFor(cases: Case[], { comparators, detections }: Asked) {
 	const outputs: GoldenManifest["outputs"] =
 		comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
 	const manifest = manifestOfCases(
@@ -55,21 +59,21 @@ function refOf(manifest: GoldenManifest, options: SetOptions = {}) {
 	return caseInput({}, {}, { manifest, precision: "fp32", ...options });
 }
 
-function judge(cases: readonly Case[], asked: Asked, options: SetOptions = {}) {
+function judge(cases: Case[], asked: Asked, options: SetOptions = {}) {
 	const manifest = manifestFor(cases, asked);
 	parseManifest(JSON.stringify(manifest), "golden.json");
 	const seen = manifest.cases.map((golden, index) => ({ golden, sides: cases[index] ?? null }));
 	return judgeSet(refOf(manifest, options), seen);
 }
 
-function checkOf(cases: readonly Case[], comparator: ComparatorSpec) {
+function checkOf(cases: Case[], comparator: ComparatorSpec) {
 	return judge(cases, { comparators: [{ scope: "set", ...comparator }] })?.checks[0];
 }
 
-const { rows, maps, embeddings } = oracle;
+const { rows, maps, embeddings: vectors } = oracle;
 const miou: Asked = { comparators: [{ kind: "miou", scope: "set" }] };
 
-it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
+it.each<[string, OracleCase[], ComparatorSpec, number]>([
 	["scikit-learn's top_k_accuracy_score", rows.cases, { kind: "accuracy" }, rows.accuracy["1"]],
 	["that of the two best", rows.cases, { kind: "accuracy", k: 2 }, rows.accuracy["2"]],
 	["numpy's top-k", rows.cases, { kind: "top-k" }, rows["top-k"]],
@@ -81,15 +85,15 @@ it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
 	["pixels that differ", maps.cases, { kind: "pixel-disagreement" }, maps["pixel-disagreement"]],
 	[
 		"numpy's argsort of neighbours",
-		embeddings.cases,
-		{ kind: "recall-at-k", k: embeddings.k },
-		embeddings["recall-at-k"],
+		vectors.cases,
+		{ kind: "recall-at-k", k: vectors.k },
+		vectors["recall-at-k"],
 	],
-	["scipy's spearmanr", embeddings.cases, { kind: "rank-agreement" }, embeddings["rank-agreement"]],
+	["scipy's spearmanr", vectors.cases, { kind: "rank-agreement" }, vectors["rank-agreement"]],
 ])("one number over all cases is %s", (_, cases, comparator, value) => {
 	const isLabelled = comparator.kind === "accuracy";
 	const used = casesOf(cases).map(({ labels, ...rest }) =>
-		isLabelled && labels ? { ...rest, labels } : rest,
+		isLabelled ? { ...rest, labels: labels! } : rest,
 	);
 	expect(Math.abs(Number(checkOf(used, comparator)?.got) - value)).toBeLessThan(1e-12);
 });
@@ -97,9 +101,7 @@ it.each<[string, readonly OracleCase[], ComparatorSpec, number]>([
 it.each(tasks.coco.map((one, index) => ({ ...one, index })))(
 	"one number over all cases is pycocotools' mAP over images of several cases, #$index",
 	({ images, map }) => {
-		const packed = (boxes: readonly (readonly number[])[]) => ({
-			boxes: float64(boxes.flat(), [1, boxes.length, 6]),
-		});
+		const packed = (boxes: number[][]) => ({ boxes: float64(boxes.flat(), [1, boxes.length, 6]) });
 		const cases = images.map(({ expected, got }) => ({ expected: packed(expected), got: packed(got) }));
 		const detections: Detections = {
 			...{ name: "found", boxes: "boxes", format: "xyxy", scoreThreshold: 0 },
@@ -161,7 +163,7 @@ it("the verdict on the whole set is an error if a case gave nothing that can be 
 	const verdict = judge(three.with(1, { ...three[1]!, got: {} }), miou);
 	expect(verdict).toMatchObject({ state: "error", scope: "set", cases: 3, checks: [] });
 	expect(verdict?.message).toContain('1 of 3 cases cannot be compared (the first is "case-1")');
-	const nan = [{ expected: { y: float32([1, 2]) }, got: { y: float32([1, Number.NaN]) } }];
+	const nan = [{ expected: { y: float32([1, 2]) }, got: { y: float32([1, NaN]) } }];
 	expect(judge(nan, { comparators: [{ kind: "top-k", scope: "set" }] })?.state).toBe("error");
 });
 
@@ -185,14 +187,12 @@ it("the verdict on the whole set keeps an even sample of too many vectors, and r
 
 const boxes = float32([1, 2, 3, 4, 5, 6], [1, 1, 6]);
 const unjudged = [{ expected: { y: float32([1, 2], [1, 2]), boxes }, got: {} }];
+const worstOnes = ["max-abs", "cosine", "psnr", "ssim"] as const;
 
-it.each(["max-abs", "cosine", "psnr", "ssim"] as const)(
-	"a manifest may not ask for %s over the set, if the worst case decides",
-	(kind) => {
-		const comparators: ComparatorSpec[] = [{ kind, scope: "set" }];
-		expect(() => judge(unjudged, { comparators })).toThrow("the worst case decides");
-	},
-);
+it.each(worstOnes)("a manifest may not ask for %s over the set, if the worst case decides", (kind) => {
+	const comparators: ComparatorSpec[] = [{ kind, scope: "set" }];
+	expect(() => judge(unjudged, { comparators })).toThrow("the worst case decides");
+});
 
 it("a manifest may not ask for the smallest overlap over the set", () => {
 	const detections: Detections = {

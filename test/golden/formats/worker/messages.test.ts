@@ -1,6 +1,3 @@
-// Frames of the golden worker, however they are cut and whatever a stranger sends, and the messages in them. The fixtures come from
-// TensorRT 10.6 on an NVIDIA H200.
-
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -17,17 +14,16 @@ import {
 	type RawFrame,
 	type WorkerMessage,
 } from "../../../../src/golden/formats/worker/messages.ts";
+import { int64 } from "../../../support/tensorrt-worker.ts";
 
 const folder = "test/fixtures/tensorrt-worker/10.6";
-
-const limits = { payloadBytes: 1_000_000 };
 
 function encode(header: Header, payload: Uint8Array): Uint8Array {
 	return Buffer.concat([encodeHeader(header, payload.length), payload]);
 }
 
-function decode(chunks: readonly Uint8Array[]): { frames: RawFrame[]; broken: string | null } {
-	const decoder = createFrameDecoder(limits);
+function decode(chunks: Uint8Array[]): { frames: RawFrame[]; broken: string | null } {
+	const decoder = createFrameDecoder({ payloadBytes: 1_000_000 });
 	const frames = chunks.flatMap((chunk) => decoder.push(chunk));
 	return {
 		frames: frames.map(({ header, payload }) => ({ header, payload: new Uint8Array(payload) })),
@@ -35,19 +31,13 @@ function decode(chunks: readonly Uint8Array[]): { frames: RawFrame[]; broken: st
 	};
 }
 
-function prefix(fields: {
-	magic?: string;
-	version?: number;
-	zero?: number;
-	header?: number;
-	payload?: bigint;
-}): Uint8Array {
+function prefix({ magic = "TGWF", version = 1, zero = 0, header = 2, payload = 0n } = {}): Uint8Array {
 	const bytes = Buffer.alloc(20);
-	bytes.write(fields.magic ?? "TGWF", 0, "latin1");
-	bytes.writeUInt16LE(fields.version ?? 1, 4);
-	bytes.writeUInt16LE(fields.zero ?? 0, 6);
-	bytes.writeUInt32LE(fields.header ?? 2, 8);
-	bytes.writeBigUInt64LE(fields.payload ?? 0n, 12);
+	bytes.write(magic, 0, "latin1");
+	bytes.writeUInt16LE(version, 4);
+	bytes.writeUInt16LE(zero, 6);
+	bytes.writeUInt32LE(header, 8);
+	bytes.writeBigUInt64LE(payload, 12);
 	return bytes;
 }
 
@@ -60,12 +50,6 @@ function recorded(name: string): (WorkerMessage | string)[] {
 function parse(header: Header, payload = new Uint8Array()): WorkerMessage | string {
 	return parseMessage({ header, payload });
 }
-
-const int64 = (shape: number[], values: number[]): Tensor => ({
-	dtype: "int64",
-	shape,
-	data: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer),
-});
 
 it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))(
 	"a real worker are all understood: %s",
@@ -117,6 +101,7 @@ it("messages to a worker do not copy tensors and have no piece for an empty one"
 });
 
 const tensor = { name: "y", dtype: "int8", shape: [2], bytes: 2 };
+const half = { ...tensor, shape: [1], bytes: 1 };
 const result = (tensors: unknown, payload = Uint8Array.of(1, 2)): WorkerMessage | string =>
 	parse({ kind: "result", id: "a", tensors }, payload);
 
@@ -128,14 +113,7 @@ it.each<[string, unknown, string]>([
 	["fewer bytes than its shape", [{ ...tensor, shape: [3] }], "output y has 2 bytes, expected 3"],
 	["more bytes than came", [{ ...tensor, shape: [3], bytes: 3 }], "output y has 2 bytes, expected 3"],
 	["bytes of nobody", [], "a result with 2 bytes of tensors, expected 0"],
-	[
-		"one output twice",
-		[
-			{ ...tensor, shape: [1], bytes: 1 },
-			{ ...tensor, shape: [1], bytes: 1 },
-		],
-		"output y twice in one result",
-	],
+	["one output twice", [half, half], "output y twice in one result"],
 	[
 		"bytes of an unknown type beyond its end",
 		[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
@@ -178,11 +156,8 @@ it("frames come back as they were, any frames in any pieces", () => {
 			fc.array(fc.nat(2_000), { maxLength: 12 }),
 			(sent, cuts) => {
 				const stream = Buffer.concat(sent.map(({ header, payload }) => encode(header, payload)));
-				const places = [
-					0,
-					...cuts.map((cut) => Math.min(cut, stream.length)).sort((a, b) => a - b),
-					stream.length,
-				];
+				const inner = cuts.map((cut) => Math.min(cut, stream.length)).sort((a, b) => a - b);
+				const places = [0, ...inner, stream.length];
 				const chunks = places.slice(1).map((end, index) => stream.subarray(places[index], end));
 				const whole = { frames: sent, broken: null };
 				expect(decode(chunks)).toEqual(whole);
@@ -221,9 +196,9 @@ it.each<[string, Uint8Array, string]>([
 		prefix({ payload: 0xffff_ffff_ffff_ffffn }),
 		"a payload of 18446744073709551615 bytes; at most 1000000 are allowed",
 	],
-	["no header", Buffer.concat([prefix({ header: 0 })]), "a header is not JSON"],
-	["a header that is a list", Buffer.concat([prefix({}), Buffer.from("[]")]), "a header is not an object"],
-	["a header that is not UTF-8", Buffer.concat([prefix({}), Buffer.of(0xff, 0xfe)]), "a header is not JSON"],
+	["no header", prefix({ header: 0 }), "a header is not JSON"],
+	["a header that is a list", Buffer.concat([prefix(), Buffer.from("[]")]), "a header is not an object"],
+	["a header that is not UTF-8", Buffer.concat([prefix(), Buffer.of(0xff, 0xfe)]), "a header is not JSON"],
 ])("frames are refused with %s", (_, bytes, reason) => {
 	expect(decode([bytes])).toEqual({ frames: [], broken: reason });
 });

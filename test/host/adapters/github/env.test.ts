@@ -11,7 +11,7 @@ import {
 } from "../../../../src/host/adapters/github/env.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-const words = (text: string): string[] => text.trim().split(/\s+/);
+const words = (text: string) => text.trim().split(/\s+/);
 const rights = words(`
 	INPUT_TOKEN INPUT_CONFIG STATE_out GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN github_token
 	ACTIONS_RUNTIME_TOKEN ACTIONS_RUNTIME_URL ACTIONS_ID_TOKEN_REQUEST_URL ACTIONS_CACHE_URL RUNNER_PERFLOG
@@ -33,9 +33,7 @@ it("env withholds variables that carry rights from children, by name", () => {
 
 it("env lends a command the variables that its config names, but never the runner's own", () => {
 	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
-	expect(
-		lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env),
-	).toEqual({ HF_TOKEN: "a" });
+	expect(lentVariables([...Object.keys(env), "UNSET"], env)).toEqual({ HF_TOKEN: "a" });
 });
 
 it.each([
@@ -70,27 +68,14 @@ it("in a workflow, only the user's own commands search folders of the workspace"
 	const [workspace, link, outside] = [join(root, "workspace"), join(root, "link"), join(root, "outside")];
 	for (const folder of [workspace, outside]) mkdirSync(folder);
 	symlinkSync(workspace, link);
-	const list = [
-		"",
-		".",
-		"node_modules/.bin",
-		workspace,
-		`${workspace}/bin`,
-		`${outside}/../workspace/bin`,
-		link,
-		outside,
-		`${workspace}-2`,
-	];
+	const inside = [workspace, `${workspace}/bin`, `${outside}/../workspace/bin`, link];
+	const list = ["", ".", "node_modules/.bin", ...inside, outside, `${workspace}-2`];
 	const lists = { PATH: list.join(":"), LD_LIBRARY_PATH: `${outside}:`, PYTHONPATH: workspace };
 	const env = { ...lists, GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: workspace };
-	expect(childEnvironment(env)).toMatchObject({
-		PATH: `${outside}:${workspace}-2`,
-		LD_LIBRARY_PATH: outside,
-		PYTHONPATH: undefined,
-	});
-	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({
-		PATH: `${outside}:${workspace}-2`,
-	});
+	const PATH = `${outside}:${workspace}-2`;
+	const outsideOnly = { PATH, LD_LIBRARY_PATH: outside, PYTHONPATH: undefined };
+	expect(childEnvironment(env)).toMatchObject(outsideOnly);
+	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({ PATH });
 	expect(readEnvironment(env).libraryPath).toBe(outside);
 	expect(userSearchPaths(env)).toEqual(lists);
 	expect(childEnvironment({ ...env, GITHUB_ACTIONS: undefined })).toMatchObject(lists);

@@ -38,16 +38,13 @@ it("a fault is unclear only if something may have been made", () => {
 const create = "Failed to CreateArtifact: Received non-retryable error: Failed request:";
 
 it.each([
-	[`${create} (409) Conflict: an artifact with this name already exists`, "github-conflict"],
-	[`${create} (403) Forbidden`, "github-permission"],
-	[
-		"Failed to make request after 5 attempts: Failed request: (503) Service Unavailable",
-		"github-unavailable",
-	],
-	["Upload progress stalled.", "github-unavailable"],
-	["connect ETIMEDOUT 1.2.3.4:443", "github-timeout"],
+	[`${create} (409) Conflict: an artifact with this name already exists`, "conflict"],
+	[`${create} (403) Forbidden`, "permission"],
+	["Failed to make request after 5 attempts: Failed request: (503) Service Unavailable", "unavailable"],
+	["Upload progress stalled.", "unavailable"],
+	["connect ETIMEDOUT 1.2.3.4:443", "timeout"],
 ])("a fault of a service is read from its words: %s", (message, code) =>
-	expect(serviceFault(new Error(message), "upload").code).toBe(code),
+	expect(serviceFault(new Error(message), "upload").code).toBe(`github-${code}`),
 );
 
 it("a fault of a server without the service has its own code, and so has a full quota", () => {

@@ -1,23 +1,22 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, it, onTestFinished } from "vitest";
-import { type Taken, takeFile } from "../../../../src/host/adapters/github/part-archive.ts";
+import { expect, it } from "vitest";
+import { takeFile } from "../../../../src/host/adapters/github/part-archive.ts";
+import { temporaryFolder } from "../../../support/project.ts";
 import { type ZipFile, zipOf } from "../../../support/zip-writer.ts";
 
 const limits = { packedBytes: 1_000_000, bytes: 100_000 };
 const good: ZipFile = { name: "result.json", content: '{"ok":"é"}' };
 
-async function take(archive: Uint8Array): Promise<{ taken: Taken; left: string[] }> {
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-zip-"));
-	onTestFinished(() => rm(folder, { recursive: true, force: true }));
-	await writeFile(join(folder, "a.zip"), archive);
+async function take(archive: Uint8Array) {
+	const folder = temporaryFolder();
+	writeFileSync(join(folder, "a.zip"), archive);
 	const taken = await takeFile(join(folder, "a.zip"), "result.json", limits);
-	return { taken, left: await readdir(folder) };
+	return { taken, left: readdirSync(folder) };
 }
 
-it.each([
+it.each<[string, ZipFile[]]>([
 	["deflated", [good]],
 	["stored", [{ ...good, method: 0 }]],
 	[
@@ -29,7 +28,7 @@ it.each([
 			{ name: "logs/result.json", content: "no" },
 		],
 	],
-] as [string, ZipFile[]][])("takeFile reads a file that is %s, and writes nothing", async (_, files) => {
+])("takeFile reads a file that is %s, and writes nothing", async (_, files) => {
 	expect(await take(zipOf(files))).toEqual({ taken: { state: "read", text: '{"ok":"é"}' }, left: ["a.zip"] });
 });
 
@@ -40,7 +39,7 @@ it("takeFile reports a missing file", async () => {
 
 const changed = (more: Partial<ZipFile>) => zipOf([{ ...good, ...more }]);
 
-it.each([
+it.each<[string, Buffer, RegExp]>([
 	["a symbolic link", changed({ mode: 0o120777 }), /symbolic link/],
 	["an encrypted file", changed({ flags: 1 }), /encrypted/],
 	["an unknown method", changed({ method: 99 }), /method 99/],
@@ -67,7 +66,7 @@ it.each([
 	["no archive", Buffer.from("<!doctype html>"), /not a ZIP/],
 	["nothing", Buffer.alloc(0), /not a ZIP/],
 	["an archive larger than the limit", Buffer.alloc(1_000_001), /1000001 bytes; at most/],
-] as [string, Buffer, RegExp][])("takeFile refuses %s", async (_, archive, reason) => {
+])("takeFile refuses %s", async (_, archive, reason) => {
 	const { taken, left } = await take(archive);
 	expect(taken).toMatchObject({ state: "refused", reason: expect.stringMatching(reason) });
 	expect(left).toEqual(["a.zip"]);

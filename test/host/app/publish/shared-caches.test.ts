@@ -47,11 +47,9 @@ function fakeRemote(): RemoteCache & { keys(): string[] } {
 interface Ran {
 	base?: string;
 	head: string;
-	/** Names of the engines that the run builds. */
 	builds?: readonly string[];
 }
 
-/** A run on a machine that has nothing yet. @returns the engines that it found, and what was said. */
 async function freshRun(
 	remote: RemoteCache,
 	{ base, head, builds = [] }: Ran,
@@ -59,15 +57,8 @@ async function freshRun(
 ) {
 	const work = temporaryFolder();
 	const cacheFolder = join(work, "store");
-	const caches = sharedCaches({
-		remote,
-		cacheFolder,
-		temp: join(work, "temp"),
-		refusal: null,
-		always: false,
-		startedMs: Date.now(),
-		...more,
-	});
+	const usual = { refusal: null, always: false, startedMs: Date.now() };
+	const caches = sharedCaches({ remote, cacheFolder, temp: join(work, "temp"), ...usual, ...more });
 	const models = [...(base === undefined ? [] : [prepared("base", base)]), prepared("head", head)];
 	await caches.restore({ config, fingerprint, models });
 	const store = join(cacheFolder, "engines");
@@ -87,24 +78,18 @@ async function freshRun(
 	};
 }
 
+const expectRun = (run: object, found: readonly string[], ...words: string[]) =>
+	expect(run).toMatchObject({ found, said: words.map((one) => expect.stringContaining(one)) });
+
 it("sharedCaches give back the head's builds, else the base's, else the newest", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["engine-one"] });
 	const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
-	expect(other).toMatchObject({
-		found: ["engine-one"],
-		said: [expect.stringContaining("the newest of this kind of machine"), expect.any(String)],
-	});
+	expectRun(other, ["engine-one"], "the newest of this kind of machine", "");
 	const again = await freshRun(remote, { base: "zero", head: "one" });
-	expect(again).toMatchObject({
-		found: ["engine-one"],
-		said: [expect.stringContaining("the head's models"), expect.stringContaining("nothing new")],
-	});
+	expectRun(again, ["engine-one"], "the head's models", "nothing new");
 	const next = await freshRun(remote, { base: "one", head: "two", builds: ["engine-two"] });
-	expect(next).toMatchObject({
-		found: ["engine-one"],
-		said: [expect.stringContaining("the base's models"), expect.stringContaining("saved 2 entries")],
-	});
+	expectRun(next, ["engine-one"], "the base's models", "saved 2 entries");
 	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 

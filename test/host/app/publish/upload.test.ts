@@ -1,13 +1,11 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { uploadFolder } from "../../../../src/host/app/publish/publish-run.ts";
-import type { Published } from "../../../../src/host/stages/publish/check-run.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
-/** Names of files that are uploaded from a folder, with its engines. */
-async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; published: Published[] }> {
+async function upload(outFolder: string) {
 	const drafts: ArtifactDraft[] = [];
 	const store: ArtifactStore = {
 		async upload(draft) {
@@ -23,16 +21,12 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 
 it("an upload of too many files keeps those at the top, and counts the others", async () => {
 	const outFolder = temporaryFolder();
-	mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
-	for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
-	writeFileSync(join(outFolder, "result.json"), "{}");
-	writeFileSync(join(outFolder, "logs/run.log"), "");
+	writeProject(outFolder, { "result.json": "{}", "logs/run.log": "", "logs/deep/0.log": "" });
+	for (let nth = 1; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
 	const { drafts, published } = await upload(outFolder);
 	expect(drafts[0]?.files).toHaveLength(20_000);
-	expect(drafts[0]?.files.slice(0, 2)).toEqual([
-		join(outFolder, "result.json"),
-		join(outFolder, "logs/run.log"),
-	]);
+	const first = ["result.json", "logs/run.log"].map((name) => join(outFolder, name));
+	expect(drafts[0]?.files.slice(0, 2)).toEqual(first);
 	expect(published).toMatchObject([
 		{ what: "artifact", state: "done", note: expect.stringMatching(/^5 of its files were left out/) },
 	]);
@@ -40,33 +34,22 @@ it("an upload of too many files keeps those at the top, and counts the others", 
 
 it("an upload takes only files that a run writes, and follows no link among them", async () => {
 	const root = temporaryFolder();
-	const outFolder = writeProject(join(root, "out"), {
-		"result.json": "{}",
-		"raw/net/0.f64": "",
-		"planted.html": "",
-		"other/run.log": "",
-	});
+	const files = { "result.json": "{}", "raw/net/0.f64": "", "planted.html": "", "other/run.log": "" };
+	const outFolder = writeProject(join(root, "out"), files);
 	writeFileSync(join(root, "secret"), "");
 	symlinkSync(root, join(outFolder, "raw/net/deep"));
 	symlinkSync(join(root, "secret"), join(outFolder, "raw/secret"));
 	const { drafts } = await upload(outFolder);
-	expect(drafts.flatMap(({ files }) => files)).toEqual([
-		join(outFolder, "result.json"),
-		join(outFolder, "raw/net/0.f64"),
-	]);
+	const taken = ["result.json", "raw/net/0.f64"].map((name) => join(outFolder, name));
+	expect(drafts.flatMap((draft) => draft.files)).toEqual(taken);
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
 	"an upload does not begin if out/%s became a link",
 	async (name) => {
 		const root = temporaryFolder();
-		const outFolder = writeProject(join(root, "out"), {
-			"result.json": "{}",
-			"engines/e": "",
-			"nsys/n": "",
-			"raw/r": "",
-			"exports/e": "",
-		});
+		const files = { "result.json": "{}", "engines/e": "", "nsys/n": "", "raw/r": "", "exports/e": "" };
+		const outFolder = writeProject(join(root, "out"), files);
 		const at = join(outFolder, name);
 		renameSync(at, join(root, "moved"));
 		symlinkSync(join(root, "moved"), at);

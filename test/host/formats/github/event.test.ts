@@ -7,20 +7,15 @@ import {
 	pullRequest,
 	push,
 	release,
-	repository,
 	schedule,
 	sender,
+	stranger,
 	workflowDispatch,
 	workflowRun,
 } from "../../../support/event-payloads.ts";
 
-const [head, base, merge, other] = ["a", "b", "c", "d"].map((digit) => digit.repeat(40)) as [
-	string,
-	string,
-	string,
-	string,
-];
-const zeros = "0".repeat(40);
+const sha = (digit: string) => digit.repeat(40);
+const [head, base, merge, other, zeros] = [sha("a"), sha("b"), sha("c"), sha("d"), sha("0")];
 const pull = { kind: "pull-request", number: 7, headSha: head, baseRef: "main", baseSha: base } as const;
 const same = { ...pull, mergeSha: merge, isFork: false } as const;
 const onMerge = { sha: merge, ref: "refs/pull/7/merge" };
@@ -31,41 +26,33 @@ const bot = { login: "dependabot[bot]", id: 49_699_333, type: "Bot" };
 const main = { sha: head, ref: "refs/heads/main" };
 const ofBase = { sha: base, ref: "refs/heads/main" };
 const pushed = { kind: "push", before: base, after: head, isForced: false, defaultBranch: "main" } as const;
-const fork = { headRef: "main", headRepository: repository("stranger/engines", 80_002) };
+const fork = { headRef: "main", headRepository: stranger };
 const dependabot = { headRef: "dependabot/pip/torch-2.9.1", draft: true, user: bot };
+const pullOf = (options?: Parameters<typeof pullRequest>[1]) => pullRequest({ head, base }, options);
 const at = (ref: string) => ({ sha: head, ref });
+const topic = at("refs/heads/topic/x");
 
 const cases: [name: string, payload: unknown, run: { sha: string; ref: string }, event: RunEvent][] = [
 	["pull_request", pullRequest({ head, base, merge: other }), onMerge, same],
-	["pull_request", pullRequest({ head, base }, { action: "synchronize" }), onMerge, same],
-	["pull_request", pullRequest({ head, base }, fork), onMerge, { ...same, isFork: true }],
-	["pull_request", pullRequest({ head, base }, { headRepository: null }), onMerge, { ...same, isFork: true }],
-	["pull_request", pullRequest({ head, base }, dependabot), onMerge, same],
+	["pull_request", pullOf({ action: "synchronize" }), onMerge, same],
+	["pull_request", pullOf(fork), onMerge, { ...same, isFork: true }],
+	["pull_request", pullOf({ headRepository: null }), onMerge, { ...same, isFork: true }],
+	["pull_request", pullOf(dependabot), onMerge, same],
 	["pull_request_target", pullRequest({ head, base, merge: other }), ofBase, { ...same, mergeSha: other }],
 	["pull_request_target", pullRequest({ head, base, merge: null }), ofBase, { ...pull, isFork: false }],
 	["push", push("refs/heads/main", base, head), main, { ...pushed, ref: "main" }],
 	[
 		"push",
-		push("refs/heads/topic/x", base, head, { forced: true }),
-		at("refs/heads/topic/x"),
+		push(topic.ref, base, head, { forced: true }),
+		topic,
 		{ ...pushed, ref: "topic/x", isForced: true },
 	],
-	[
-		"push",
-		push("refs/heads/topic", zeros, head),
-		at("refs/heads/topic"),
-		{ ...pushed, ref: "topic", before: null },
-	],
+	["push", push(topic.ref, zeros, head), topic, { ...pushed, ref: "topic/x", before: null }],
 	// An annotated tag.
 	["push", push("refs/tags/v1.2.0", zeros, other), at("refs/tags/v1.2.0"), tagged("v1.2.0")],
 	["release", release("v1.2.0"), at("refs/tags/v1.2.0"), tagged("v1.2.0")],
 	["schedule", schedule(), main, { kind: "schedule", ref: "main", sha: head }],
-	[
-		"workflow_dispatch",
-		workflowDispatch("refs/heads/topic"),
-		at("refs/heads/topic"),
-		{ kind: "dispatch", ref: "topic", sha: head },
-	],
+	["workflow_dispatch", workflowDispatch(topic.ref), topic, { kind: "dispatch", ref: "topic/x", sha: head }],
 	["workflow_dispatch", workflowDispatch("refs/tags/v2"), at("refs/tags/v2"), tagged("v2")],
 	[
 		"merge_group",
@@ -93,15 +80,15 @@ it.each(cases)("parseRunEvent reads %s", (name, payload, run, event) => {
 });
 
 it.each([
-	["a base branch that is an option", pullRequest({ head, base }, { baseRef: "--upload-pack=touch x" })],
-	["a base branch of two lines", pullRequest({ head, base }, { baseRef: "main\nevil" })],
-	["a base branch that is a range", pullRequest({ head, base }, { baseRef: "main..evil" })],
+	["a base branch that is an option", pullOf({ baseRef: "--upload-pack=touch x" })],
+	["a base branch of two lines", pullOf({ baseRef: "main\nevil" })],
+	["a base branch that is a range", pullOf({ baseRef: "main..evil" })],
 	["a hash that is none", pullRequest({ head: "HEAD~1", base })],
 	["a null hash", pullRequest({ head, base: zeros })],
 	[
 		"a number that is none",
 		{
-			...pullRequest({ head, base }),
+			...pullOf(),
 			number: 1e99,
 			pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } },
 		},
@@ -119,12 +106,12 @@ it.each([
 });
 
 it("parseRunEvent reads a pull request whose head branch git would not allow", () => {
-	const payload = pullRequest({ head, base }, { headRef: "`$(x)`\u0007" });
+	const payload = pullOf({ headRef: "`$(x)`\u0007" });
 	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual(same);
 });
 
 it("parseRunEvent takes an unknown repository for a fork", () => {
-	const payload = pullRequest({ head, base }, { headRepository: { id: "70001", full_name: "../engines" } });
+	const payload = pullOf({ headRepository: { id: "70001", full_name: "../engines" } });
 	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, isFork: true });
 });
 
@@ -150,16 +137,14 @@ it("parseRunEvent throws at no payload, and keeps only short lines", () => {
 	const names = fc.constantFrom("x", ...cases.map(([name]) => name));
 	const texts = fc.oneof(fc.string(), fc.constantFrom(head, "main", "refs/heads/main", "x".repeat(5000)));
 	const keys =
-		"pull_request head base sha ref number merge_group head_sha base_ref workflow_run id release tag_name".split(
-			" ",
-		);
+		"pull_request head base sha ref number merge_group head_sha base_ref workflow_run id release tag_name";
 	const trees = fc.letrec((tie) => ({
 		tree: fc.oneof(
 			{ maxDepth: 4 },
 			texts,
 			fc.integer(),
 			fc.constant(null),
-			fc.dictionary(fc.constantFrom(...keys), tie("tree")),
+			fc.dictionary(fc.constantFrom(...keys.split(" ")), tie("tree")),
 		),
 	})).tree;
 	fc.assert(

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { RunEvent } from "../../../../src/host/formats/github/event.ts";
-import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../../src/host/formats/github/event.ts";
+import {
+	cachePrefix,
+	cacheWriteRefusal,
+	isUntrustedRun,
+	type RunEvent,
+} from "../../../../src/host/formats/github/event.ts";
 import { artifactName, otherNames, slug } from "../../../../src/host/formats/github/names.ts";
 
 it.each([
@@ -15,8 +19,9 @@ it.each([
 );
 
 it("artifactName is one that GitHub takes, whatever users write", () => {
+	const text = fc.string({ unit: "binary" });
 	fc.assert(
-		fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (config, job) => {
+		fc.property(text, text, (config, job) => {
 			expect(artifactName("trtgate", { config, job })).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]*$/);
 			expect(slug(job)).toMatch(/^[A-Za-z0-9._-]{0,100}$/);
 		}),

@@ -1,4 +1,3 @@
-// Defects do what they claim, and the trial counts what moves an output and what is noticed.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../../generated/golden.ts";
@@ -34,27 +33,31 @@ import {
 } from "../../../../../src/golden/core/record/defects/weights.ts";
 import { encodeTensor } from "../../../../../src/golden/core/record/generators/encode.ts";
 import { distance } from "../../../../../src/golden/core/record/noise-floor.ts";
-import type { Tensor } from "../../../../../src/golden/core/tensor/tensor.ts";
-import { float32, int64, manifestOf, manifestOfCases, zeros } from "../../../../support/golden-tensors.ts";
+import {
+	float32,
+	int64,
+	manifestOf,
+	manifestOfCases,
+	type Outputs,
+	type Tensor,
+	zeros,
+} from "../../../../support/golden-tensors.ts";
 
-const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
-const trialOf = (cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) => ({
-	manifest: manifestOfCases(cases, specs),
-	reference: cases,
-	relativeL2: {},
-	rounding: {},
+const numbers = ({ data }: Tensor) => [...new Float32Array(data.slice().buffer)];
+type Specs = Record<string, GoldenOutput>;
+const trialOf = (cases: Outputs[], specs: Specs) => ({
+	...{ manifest: manifestOfCases(cases, specs), reference: cases, relativeL2: {}, rounding: {} },
 });
 
-const limits = (fp32: number, fp16: number): Record<string, GoldenOutput> => ({
+const limits = (fp32: number, fp16: number): Specs => ({
 	y: { comparators: [{ kind: "relative-l2", tolerance: { fp32, fp16 } }] },
 });
 const cases = [{ y: float32([1, 2, 3]) }, { y: float32([3, 1, 2]) }];
 
 const see = (by: number, rounding = {}): DefectVerdict => {
 	const watch = watchDefect({ ...trialOf(cases, limits(1e-3, 1e-1)), rounding });
-	for (const [index, { y }] of cases.entries()) {
+	for (const [index, { y }] of cases.entries())
 		if (watch.see(index, { y: float32(numbers(y).map((value) => value * (1 + by))) })) break;
-	}
 	return watch.verdict();
 };
 it.each([
@@ -74,7 +77,7 @@ it.each([
 });
 
 it("watchDefect judges a defect of one output by that output alone", () => {
-	const z = float32([Number.NaN]);
+	const z = float32([NaN]);
 	const watch = watchDefect(trialOf([{ ...cases[0]!, z }], { ...limits(1e-1, 1e-1), z: {} }));
 	watch.see(0, { y: float32([1.01, 2.02, 3.03]), z });
 	expect(watch.verdict().states).toMatchObject({ fp32: "missed" });
@@ -93,9 +96,10 @@ it("watchDefect evaluates comparators of the whole set after the last case", () 
 		[0, 1, 0.2],
 		[0.1, 0.2, 1],
 	].map((values) => ({ y: float32(values, [1, 3]) }));
-	const watch = watchDefect(
-		trialOf(vectors, { y: { comparators: [{ kind: "rank-agreement", scope: "set", tolerance: 0.99 }] } }),
-	);
+	const comparators: GoldenOutput["comparators"] = [
+		{ kind: "rank-agreement", scope: "set", tolerance: 0.99 },
+	];
+	const watch = watchDefect(trialOf(vectors, { y: { comparators } }));
 	for (const index of vectors.keys())
 		expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
 	expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
@@ -114,18 +118,12 @@ const record = [
 ].reduce(withWeightDefect, empty);
 
 it("the record of the trial counts by kind, and names what was missed", () => {
-	expect(record).toMatchObject({
-		tested: 5,
-		precisions: {
-			fp32: {
-				kinds: {
-					"tensor-scale": { tried: 3, moving: 2, noticed: 1 },
-					"row-zero": { tried: 1, moving: 1, noticed: 1 },
-				},
-				missed: [{ kind: "tensor-scale", weight: "b", change: 0.1 }],
-			},
-		},
-	});
+	const kinds = {
+		"tensor-scale": { tried: 3, moving: 2, noticed: 1 },
+		"row-zero": { tried: 1, moving: 1, noticed: 1 },
+	};
+	const missed = [{ kind: "tensor-scale", weight: "b", change: 0.1 }];
+	expect(record).toMatchObject({ tested: 5, precisions: { fp32: { kinds, missed } } });
 	expect(countsAt(record, "fp32").weights).toEqual({ tried: 4, moving: 3, noticed: 2 });
 });
 
@@ -154,7 +152,7 @@ it.each([
 	expect(shortfalls(found, defaultLeastShares).map(({ precision }) => precision)).toEqual(short);
 });
 
-it.each<[string, number, number, object[], Record<string, Tensor>?]>([
+it.each<[string, number, number, object[], Outputs?]>([
 	["noticing too little", 40, 30, [{ kind: "unnoticed", severity: "refuse" }]],
 	["integers that show few defects", 4, 4, [{ kind: "unseen", severity: "refuse" }], { best: int64([1n]) }],
 	["numbers that few defects move", 4, 4, [{ kind: "unseen", severity: "warn" }]],
@@ -165,18 +163,10 @@ it.each<[string, number, number, object[], Record<string, Tensor>?]>([
 	expect(findSensitivityWeaknesses(counted, [outputs], { fp32: 1 })).toMatchObject(found);
 });
 
-const defect = (kind: WeightDefectKind, more: Partial<WeightDefect> = {}): WeightDefect => ({
-	kind,
-	index: 0,
-	axis: 0,
-	row: 0,
-	seed: 1,
-	...more,
-});
-
-function damage(tensor: Tensor, of: WeightDefect): Tensor {
+function damage(tensor: Tensor, kind: WeightDefectKind, more: Partial<WeightDefect> = {}) {
 	const place = { dtype: tensor.dtype as WeightDType, dims: tensor.shape };
-	return { ...tensor, data: damageWeights(tensor.data, place, of).bytes };
+	const defect = { kind, index: 0, axis: 0, row: 0, seed: 1, ...more };
+	return { ...tensor, data: damageWeights(tensor.data, place, defect).bytes };
 }
 
 const matrix = float32([1, 2, 3, 4, 5, 6], [2, 3]);
@@ -188,7 +178,7 @@ it.each<[WeightDefectKind, Partial<WeightDefect>, number[]]>([
 	["rows-permuted", { axis: 0 }, [4, 5, 6, 1, 2, 3]],
 	["rows-permuted", { axis: 1 }, [2, 3, 1, 5, 6, 4]],
 ])("damageWeights %s %j", (kind, more, expected) => {
-	expect(numbers(damage(matrix, defect(kind, more)))).toEqual(expected);
+	expect(numbers(damage(matrix, kind, more))).toEqual(expected);
 });
 
 it.each<[WeightDType, WeightDefectKind, number, number]>([
@@ -203,9 +193,9 @@ it.each<[WeightDType, WeightDefectKind, number, number]>([
 	const scale = dtype.endsWith("int8") ? 60 : 3;
 	const weights = encodeTensor(dtype, [500], (index) => centre + Math.sin(index * 1.7) * scale);
 	const zero = encodeTensor(dtype, [500], () => centre);
-	const got = damage(weights, defect(kind));
+	const got = damage(weights, kind);
 	const whole = centre === 0 ? 1 : (distance(weights, zero)?.relativeL2 ?? 1);
-	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / whole;
+	const size = (distance(weights, got)?.relativeL2 ?? NaN) / whole;
 	expect(Math.abs(size / share - 1)).toBeLessThan(slack);
 });
 
@@ -238,7 +228,7 @@ function place(name: string, dims: number[]): WeightLocation {
 	return { name, dtype: "float32", dims, file: null, offset: 0, bytes: 4 };
 }
 
-/** One picture, two channels of two by three pixels: the channels are the shortest axis. */
+/** Its two channels are the shortest axis. */
 const picture = float32([1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60], [1, 2, 3, 2]);
 
 it.each<[OutputDefectKind, number[]]>([
@@ -247,13 +237,13 @@ it.each<[OutputDefectKind, number[]]>([
 	["channel-zero", [1, 2, 0, 4, 5, 0]],
 	["channels-shuffled", [2, 3, 1, 5, 6, 4]],
 ])("damageOutput %s", (kind, expected) => {
-	const damaged = damageOutput([matrix], 0, kind);
-	expect(numbers(damaged!)).toEqual(expected);
+	expect(numbers(damageOutput([matrix], 0, kind)!)).toEqual(expected);
 });
 
 it("damageOutput moves whole channels of a picture", () => {
-	const damaged = damageOutput([picture], 0, "channels-shuffled");
-	expect(numbers(damaged!)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
+	expect(numbers(damageOutput([picture], 0, "channels-shuffled")!)).toEqual([
+		10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6,
+	]);
 });
 
 it("damageOutput gives each case the output of the next", () => {
@@ -261,7 +251,7 @@ it("damageOutput gives each case the output of the next", () => {
 	expect([0, 1].map((index) => damageOutput([matrix, other], index, "other-case"))).toEqual([other, matrix]);
 });
 
-it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
+it.each<[string, OutputDefectKind, Tensor[]]>([
 	["one case", "other-case", [matrix]],
 	["cases of other shapes", "other-case", [matrix, picture]],
 	["one number", "channels-shuffled", [float32([1])]],

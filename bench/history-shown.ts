@@ -1,8 +1,8 @@
 // Compares what `trtgate trend --json` shows night by night with what is true of the nights.
-import type { trendFacts } from "../../src/core/report/trend-facts.ts";
-import type { Nights } from "./history-nights.ts";
-import { nightAt } from "./history-records.ts";
-import { causeOf } from "./history-score.ts";
+import type { trendFacts } from "../src/core/report/trend-facts.ts";
+import type { Nights } from "../test/support/history-nights.ts";
+import { nightAt } from "../test/support/history-records.ts";
+import { causeOf } from "../test/support/history-score.ts";
 
 export type ShownTrend = ReturnType<typeof trendFacts>;
 
