@@ -52,7 +52,7 @@ gates:
   inconclusive: fail
   not-comparable: fail
   work: { warn: 2%, fail: 10% }
-  probes: fail
+  probes: { fail: 2 }
   interface: fail
   golden-change: fail
   limit-change: fail
@@ -109,7 +109,7 @@ error-growth: { warn: 2, fail: 10 } → error-growth: { fail: off }
 inconclusive: fail → neutral
 not-comparable: fail → neutral
 work: { warn: 2%, fail: 10% } → work: { fail: off }
-  probes: fail → off
+  probes: { fail: 2 } → { warn: 5, fail: off }
 interface: fail → off
 golden-change: fail → off
 limit-change: fail → off

@@ -43,7 +43,7 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 	const dimsOf = (names: object, dims: string) => Object.keys(names).map((name) => [name, dims]);
 	const cwd = write(temporaryFolder(), {
 		models,
-		top: "probes: on",
+		top: "probes: on\ngates: { probes: { fail: off } }",
 		dims: Object.fromEntries([...dimsOf(byRows, rows), ...dimsOf(byTokens, rowsAndTokens)]),
 	});
 	const run = await gate(cwd);
@@ -52,7 +52,7 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 	expect(parseResult(readFileSync(join(cwd, "out/result.json"), "utf8"), "result.json")).toEqual(result);
 	expect(result.outcome).toBe("warn");
 
-	const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"];
+	const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-sizes"];
 	const agreeing = Object.fromEntries(rowProbes.map((name) => [name, "agrees"]));
 	const expected: Record<string, Record<string, string>> = {
 		steady: { ...agreeing, padding: "skipped" },
@@ -74,9 +74,9 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 			"duplicate-rows": "agrees",
 			neighbours: "agrees",
 			"batch-size": "skipped",
-			"profile-ends": "skipped",
+			"profile-sizes": "skipped",
 		},
-		single: { determinism: "agrees", neighbours: "skipped", "profile-ends": "skipped" },
+		single: { determinism: "agrees", neighbours: "skipped", "profile-sizes": "skipped" },
 	};
 	for (const [name, wanted] of Object.entries(expected))
 		expect({ name, ...states(result, name) }).toMatchObject({ name, ...wanted });
@@ -103,7 +103,7 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 
 it("probes on ONNX Runtime fail what is new if the config requires it, and only note what the base does too", async () => {
 	const folder = temporaryFolder();
-	const top = "probes: [neighbours]\ngates: { probes: fail }";
+	const top = "probes: [neighbours]\ngates: { probes: { fail: 1 } }";
 	const dims = { old: rows, fresh: rows };
 	write(join(folder, "base"), { models: { old: models.batchMean, fresh: models.steady }, top, dims });
 	write(join(folder, "head"), { models: { old: models.batchMean, fresh: models.batchMean }, top, dims });

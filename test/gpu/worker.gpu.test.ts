@@ -57,6 +57,8 @@ describe.skipIf(!real.python || real.trtexec === null)("the worker on a real GPU
 			enginePath,
 			device: 0,
 			plugins: [],
+			onnxPath: "",
+			isStripped: false,
 			timeoutMs: 300_000,
 			logPath: join(temporaryFolder(), "worker.log"),
 		};

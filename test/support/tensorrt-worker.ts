@@ -50,6 +50,8 @@ export interface FakePlan {
 		alias?: string;
 	}[];
 	profiles?: Record<string, number[][]>[];
+	/** Its weights are zero until it is refitted. */
+	stripped?: boolean;
 	behave?: { run: number; do: string }[];
 	bytesLeft?: number;
 }

@@ -172,7 +172,10 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 }
 
 /** The base is probed only if the head disagrees with itself; an engine that the base shares may be left out. */
-function probeSteps({ id, model }: EngineSpec, { isScheduled = false, isTensorRt = false }: PlanInput): Step[] {
+function probeSteps(
+	{ id, model }: EngineSpec,
+	{ isScheduled = false, isTensorRt = false }: PlanInput,
+): Step[] {
 	return probesEnabled(model.probes, { isScheduled, isTensorRt, isNew: true })
 		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]
 		: [];

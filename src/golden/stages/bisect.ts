@@ -21,7 +21,7 @@ import {
 	settle,
 	type TensorErrors,
 } from "../core/bisect/search.ts";
-import { distanceBetween } from "../core/probes/judge.ts";
+import { distanceBetween } from "../core/probes/distance.ts";
 import type { Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 

@@ -189,9 +189,9 @@ const known = "note: net · plain gives different outputs at different batch siz
 const depends = "net · plain has rows that depend on their neighbours";
 
 it.each([
-	["", ["warn", "pass"], [`warn: ${depends}`, known]],
-	["gates: { probes: fail }", ["fail", "pass"], [`fail: ${depends}`, known]],
-	["gates: { probes: off }", [], [known]],
+	["", ["fail", "pass"], [`fail: ${depends}`, known]],
+	["gates: { probes: { fail: 2000 } }", ["warn", "pass"], [`warn: ${depends}`, known]],
+	["gates: { probes: { warn: off, fail: off } }", [], [known]],
 ])("the gate of probes with %j gives %j, and nothing for the known and the skipped", (gates, is, titles) => {
 	const result = judged(gates);
 	expect(result.gates.map(({ status }) => status)).toEqual(is);
@@ -212,10 +212,10 @@ it("reports call probes what they are, without a reference, in every format", ()
 });
 
 it("reports tell probes without an answer or a number, and escape text from a model", () => {
-	const odd = [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })];
+	const odd = [probe({ got: "NaN" }), probe({ probe: "profile-sizes", got: null, allowed: null })];
 	expect(told(judged("", odd))).toEqual([
-		"warn: net · plain gives no finite output",
-		"warn: net · plain gives no output at a size within its profile",
+		"fail: net · plain gives no finite output",
+		"fail: net · plain gives no output at a size within its profile",
 	]);
 	const { markdown, html } = inEveryFormat(
 		judged("", [probe({ message: "<script>x</script> ::error::`|" })]),

@@ -29,12 +29,19 @@ interface Asked {
 	probes?: string;
 	arms?: Arm[];
 	isScheduled?: boolean;
+	isTensorRt?: boolean;
 }
 
-async function probeAll({ answer, probes = "on", arms = ["base", "head"], isScheduled = false }: Asked) {
+async function probeAll({
+	answer,
+	probes = "on",
+	arms = ["base", "head"],
+	isScheduled = false,
+	isTensorRt = false,
+}: Asked) {
 	const { input, ports, jobs } = streamedRun(answer, streamedSet(3));
 	const engines = arms.map((arm) => engine(arm, probes));
-	const probed = await collect(probe({ ...input, engines, isScheduled }, ports));
+	const probed = await collect(probe({ ...input, engines, isScheduled, isTensorRt }, ports));
 	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
 

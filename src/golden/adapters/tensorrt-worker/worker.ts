@@ -50,7 +50,11 @@ async function probe(options: TensorRtWorkerOptions): Promise<Probed> {
 
 async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Promise<InferResult> {
 	const plugins = job.plugins.map((path) => `--plugin=${path}`);
-	const own = [`--engine=${job.enginePath}`, `--onnx=${job.onnxPath}`, ...(job.isStripped ? ["--stripped"] : [])];
+	const own = [
+		`--engine=${job.enginePath}`,
+		`--onnx=${job.onnxPath}`,
+		...(job.isStripped ? ["--stripped"] : []),
+	];
 	const run = { ...job, arguments: [...own, `--device=${job.device}`, ...plugins] };
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;

@@ -1,20 +1,9 @@
 // The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
 
-import type { Precision } from "../../../../generated/golden.ts";
 import { positionsBeside } from "../record/generators/defaults.ts";
-import { canEncode, encodeTensor } from "../record/generators/encode.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import {
-	cutRanges,
-	elementBytes,
-	elementCount,
-	isFloating,
-	own,
-	type Tensor,
-	tensorBytes,
-} from "../tensor/tensor.ts";
-import { valuesOf } from "../tensor/values.ts";
+import { cutRanges, elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 import {
 	type Batch,
 	findBatch,
@@ -112,6 +101,8 @@ export interface Comparison {
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
 	positions?: { axis: string | number; counted: number; padded: number };
+	/** The same input, shapes and kernels. */
+	isRepeated?: true;
 	/** At a size of the profile: values that are not finite count where the anchor has none. */
 	isAtSize?: true;
 }
@@ -137,39 +128,12 @@ export function compareViews(
 	return { expected, got: { caseId: gotId, rows: gotRows }, arithmetic };
 }
 
-export const repetition = compareViews("same", [anchor, null], [again, null]);
-export const rounding = compareViews("same", [again, null], [nudged, null]);
-
-/** Unit roundoff of the least precise type that an engine of this precision may compute in; fp32 may be TF32. */
-const roundoff: Readonly<Record<Precision, number>> = {
-	fp64: 2 ** -53,
-	fp32: 2 ** -11,
-	tf32: 2 ** -11,
-	fp16: 2 ** -11,
-	bf16: 2 ** -8,
-	int8: 2 ** -8,
-	fp8: 2 ** -4,
-	int4: 2 ** -4,
-	fp4: 2 ** -3,
-};
-
-/** Each element of floats up or down by the roundoff, of 16-bit inputs by one step at least; null if there are no floats. */
-export function nudge(inputs: Tensors, precision: Precision): Tensors | null {
-	const made: Record<string, Tensor> = Object.create(null);
-	let isMoved = false;
-	for (const [name, tensor] of Object.entries(inputs)) {
-		made[name] = tensor;
-		const { dtype, shape } = tensor;
-		if (!isFloating(dtype) || !canEncode(dtype)) continue;
-		const step = Math.max(roundoff[precision], dtype === "float16" ? 2 ** -10 : dtype === "bfloat16" ? 2 ** -7 : 0);
-		const values = valuesOf(tensor);
-		// Multiplied so that neighbours and rows get other signs.
-		const sign = (index: number) => ((Math.imul(index + 1, 0x9e3779b1) >>> 31) === 0 ? 1 : -1);
-		made[name] = encodeTensor(dtype, shape, (index) => (values[index] ?? 0) * (1 + sign(index) * step));
-		isMoved = true;
-	}
-	return isMoved ? made : null;
+export function repeat(first: string, second: string): Comparison {
+	return { ...compareViews("same", [first, null], [second, null]), isRepeated: true };
 }
+
+export const repetition = repeat(anchor, again);
+export const rounding = compareViews("same", [again, null], [nudged, null]);
 
 export type Tensors = Readonly<Record<string, Tensor>>;
 

@@ -1,16 +1,13 @@
 // Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
 
-import type { DType, Precision } from "../../../../generated/golden.ts";
 import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
-import { coveredParts, toNumeric } from "../compare/checks.ts";
-import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
-import { defaultTolerances } from "../compare/tolerances.ts";
-import { floorOf } from "../record/noise-floor.ts";
+import { toNumeric } from "../compare/checks.ts";
 import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
 import { anchor, type Comparison, pick, repetition, rounding, type Tensors, upTo } from "./context.ts";
+import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
 export type ProbeAnswer =
@@ -129,7 +126,9 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
-		const scatter = Math.max(own?.got ?? 0, explained.get(output) ?? 0);
+		// Nothing but chance moves the answer to the very same input.
+		const moved = comparison.isRepeated ? 0 : (explained.get(output) ?? 0);
+		const scatter = Math.max(own?.got ?? 0, moved);
 		const noisy = Number.isFinite(scatter) ? scatter : 0;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });
 		const usual = answers.get(anchor);
@@ -256,64 +255,4 @@ function besideBase(got: number | null, base: JudgedProbe | undefined, known: bo
 	if (base.state === "agrees") return ["The base's engine passes this probe."];
 	const shown = base.got === null ? "a failure" : Number(base.got.toPrecision(2));
 	return got === null ? [] : [`On the base it is ${shown}.`];
-}
-
-/**
- * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖), which is 2 at most.
- * The mean row is there because a row that is nearly zero by cancellation carries rounding of the usual size.
- * Integers and bools: differing elements / elements.
- * Infinity if shape, dtype or non-finite values differ; NaN if nothing is finite.
- */
-export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
-	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape))
-		return Number.POSITIVE_INFINITY;
-	if (!isFloating(expected.dtype)) {
-		const exact = { rtol: 0, atol: 0 };
-		const { outside, elements } = makePair(expected, got, exact).difference(exact);
-		return outside / elements;
-	}
-	const rows: { difference: number; apart: Norm; own: Norm }[] = [];
-	for (const { expected: left, got: right } of coveredParts({ expected, got }, {}, axis)) {
-		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
-		if (nonFinite.differing > 0) return Number.POSITIVE_INFINITY;
-		if (elements === 0) continue;
-		const own = longerNorm(expectedNorm, makePair(right, left).difference().expectedNorm);
-		rows.push({ difference: maxAbs, apart: differenceNorm, own });
-	}
-	if (rows.length === 0) return Number.NaN;
-	const all = rows.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
-	const usual = { ...all, sumSquared: all.sumSquared / rows.length };
-	const distances = rows.map(({ difference, apart, own }) =>
-		difference === 0 ? 0 : normRatio(apart, longerNorm(own, usual)),
-	);
-	return Math.max(...distances);
-}
-
-interface AllowanceRule {
-	precision: Precision;
-	/** Largest relative L2 to an fp32 golden at this precision: `gates.golden.relative-l2`. */
-	cap: number;
-}
-
-/** The same kernels differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by 5e-4. */
-const sameShare = 0.1;
-/** Another difference of two runs is rarely three times as large. */
-const noiseFactor = 3;
-const roundings = 2;
-
-/**
- * The most that may lie between two answers; noise is the larger of what two runs of the same input differed by and what rounding
- * of the inputs moves: for a network that chooses (top-k, suppression of boxes) far more than for others. The cap is about five times the
- * rounding measured on a nine-layer network, so two right answers lie well within it. Integers of other kernels may differ by the
- * share that top-k may lose, because nearly equal scores may change places.
- */
-export function allowance(
-	rule: AllowanceRule,
-	{ arithmetic, dtype, noise }: Pick<Comparison, "arithmetic"> & { dtype: DType; noise: number },
-): number {
-	const [isSame, scatter] = [arithmetic === "same", noiseFactor * noise];
-	if (!isFloating(dtype))
-		return Math.max(isSame ? 0 : 1 - defaultTolerances[rule.precision].topK, scatter);
-	const share = isSame ? rule.cap * sameShare : rule.cap;
-	return Math.max(share, roundings * floorOf(undefined, dtype), scatter);
 }

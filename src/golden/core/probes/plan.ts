@@ -7,17 +7,18 @@ import {
 	type Comparison,
 	caseOf,
 	compareViews,
-	nudge,
 	nudged,
 	openProbeContext,
 	otherRow,
 	type ProbeCase,
 	type ProbeContext,
 	type ProbeRequest,
+	repeat,
 	repetition,
 	type Tensors,
 	upTo,
 } from "./context.ts";
+import { nudge } from "./nudge.ts";
 import { probePadding } from "./padding.ts";
 import { probeSizes } from "./sizes.ts";
 import type { Batch, ProbeSubject } from "./subject.ts";
@@ -49,7 +50,7 @@ const probes: Readonly<Record<ProbeName, Probe>> = {
 			const one = caseOf(`stream-${stream}`, pool, upTo(rows));
 			return stream === 0 ? one : { ...one, together: true as const };
 		});
-		return { cases, comparisons: cases.map(({ id }) => compareViews("same", [anchor, null], [id, null])) };
+		return { cases, comparisons: cases.map(({ id }) => repeat(anchor, id)) };
 	},
 	"duplicate-rows": withRows(2, ({ rows, pool }) => {
 		const id = "duplicates";
@@ -117,7 +118,7 @@ function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) 
 	if (!planned.some(({ probe }) => probe === "order")) return { backwards: [], probes: planned };
 	const alone = sent.filter(({ id, together }) => id !== again && !together);
 	const backwards = alone.map((one) => ({ ...one, id: `${one.id}${backwardsMark}` })).reverse();
-	const comparisons = alone.map(({ id }) => compareViews("same", [id, null], [`${id}${backwardsMark}`, null]));
+	const comparisons = alone.map(({ id }) => repeat(id, `${id}${backwardsMark}`));
 	const probes = planned.map((one) => (one.probe === "order" ? { ...one, comparisons } : one));
 	return { backwards, probes };
 }
@@ -130,7 +131,7 @@ function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | strin
 	const back = { ...same, id: "refitted-back" };
 	return {
 		cases: [give("refit-1", "model"), same, give("refit-2", "zeros"), give("refit-3", "model"), back],
-		comparisons: [same, back].map(({ id }) => compareViews("same", [anchor, null], [id, null])),
+		comparisons: [same, back].map(({ id }) => repeat(anchor, id)),
 	};
 }
 

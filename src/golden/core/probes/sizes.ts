@@ -1,6 +1,7 @@
 // The probe of a profile's sizes: the engine must answer at its ends and between them, alike for the rows that they share.
-import { caseBytes, caseOf, type Comparison, compareViews, makePool, maxCaseBytes } from "./context.ts";
+
 import type { ProbeCase, ProbeContext, ProbeRequest } from "./context.ts";
+import { type Comparison, caseBytes, caseOf, compareViews, makePool, maxCaseBytes } from "./context.ts";
 import { type Batch, type Profile, rangeIn, type SizePoint, sizePoints, sizesAt } from "./subject.ts";
 
 const maxProfiles = 4;
@@ -22,25 +23,45 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 	let omitted: string | undefined;
 	let bytes = 0;
 	const profiles = subject.profiles.slice(0, maxProfiles);
-	for (const { id, sizes, batches } of profiles.flatMap((profile, index) => sizesOf(context, profile, index))) {
+	for (const { id, sizes, batches } of profiles.flatMap((profile, index) =>
+		sizesOf(context, profile, index),
+	)) {
 		const [least, ...more] = batches.filter((rows) => {
 			const own = caseBytes(subject, batch, sizes, rows);
 			const fits = own <= maxCaseBytes && bytes + own <= maxBytes;
 			if (fits) bytes += own;
-			else omitted = `Batches of more than ${maxCaseBytes / 2 ** 20} MiB, or ${maxBytes / 2 ** 20} MiB together, are left out.`;
+			else
+				omitted = `Batches of more than ${maxCaseBytes / 2 ** 20} MiB, or ${maxBytes / 2 ** 20} MiB together, are left out.`;
 			return fits;
 		});
 		if (least === undefined) continue;
-		const pool = makePool(subject, batch, { sizes, rows: Math.max(least, ...more), caseIndex: 1 + cases.length });
+		const pool = makePool(subject, batch, {
+			sizes,
+			rows: Math.max(least, ...more),
+			caseIndex: 1 + cases.length,
+		});
 		if (typeof pool === "string") return pool;
-		const send = (rows: number, name: string) => caseOf(name, pool, Array.from({ length: rows }, (_, row) => row));
+		const send = (rows: number, name: string) =>
+			caseOf(
+				name,
+				pool,
+				Array.from({ length: rows }, (_, row) => row),
+			);
 		const first = send(least, `${id}-${least}`);
-		const others = more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));
+		const others =
+			more.length === 0
+				? [send(least, `${first.id}-again`)]
+				: more.map((rows) => send(rows, `${id}-${rows}`));
 		const [arithmetic, shared] =
-			more.length === 0 ? (["same", null] as const) : (["other", Array.from({ length: least }, (_, row) => row)] as const);
+			more.length === 0
+				? (["same", null] as const)
+				: (["other", Array.from({ length: least }, (_, row) => row)] as const);
 		cases.push(first, ...others);
 		for (const other of others)
-			comparisons.push({ ...compareViews(arithmetic, [first.id, shared], [other.id, shared]), isAtSize: true });
+			comparisons.push({
+				...compareViews(arithmetic, [first.id, shared], [other.id, shared]),
+				isAtSize: true,
+			});
 	}
 	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed.";
 	return { cases, comparisons, note: omitted };

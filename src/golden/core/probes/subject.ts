@@ -83,7 +83,11 @@ export type SizePoint = keyof DimRange | "low" | "high";
 
 /** An engine needs at least one row, even if the profile's minimum is 0. */
 export function sizePoints(range: DimRange): Record<SizePoint, number> {
-	const [min, opt, max] = [range.min, range.opt, range.max].map((size) => Math.max(1, size)) as [number, number, number];
+	const [min, opt, max] = [range.min, range.opt, range.max].map((size) => Math.max(1, size)) as [
+		number,
+		number,
+		number,
+	];
 	return { min, low: Math.round((min + opt) / 2), opt, high: Math.round((opt + max) / 2), max };
 }
 

@@ -46,7 +46,7 @@ interface Extra extends Partial<GoldenWorkerJob> {
 }
 
 const jobOf = (folder: string, cases: InferCase[]) => ({
-	...{ cases, device: 0, plugins: [], timeoutMs: 600_000 },
+	...{ cases, device: 0, plugins: [], timeoutMs: 600_000, onnxPath: "model.onnx", isStripped: false },
 	logPath: join(folder, "worker.log"),
 });
 
@@ -309,6 +309,57 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		writeFileSync(join(folder, "tensorrt.py"), module);
 		expect(await probe(program, workerPath, folder)).toEqual({ absent: expect.stringContaining(words) });
 		expect(await fakeWorker().probe()).toEqual(found);
+	});
+});
+
+const scaling = plan("FLOAT", [-1, 2], "scale", { profiles: [{ x: profile(1, 4, 8) }] });
+
+suite("probes in the golden worker", () => {
+	it("runs cases that belong together at the same time, each with an answer", async () => {
+		const [one, two] = [filled(1, 2), filled(1, 3)];
+		const cases: InferCase[] = [
+			{ id: "alone", inputs: { x: one } },
+			...["a", "b", "c"].map((id, at) => ({
+				id,
+				inputs: { x: two },
+				...(at > 0 && { together: true as const }),
+			})),
+			{ id: "after", inputs: { x: one } },
+		];
+		const minus = (x: Tensor) => ({
+			y: float32(
+				[...x.shape],
+				[...new Float32Array(x.data.buffer)].map((v) => -v),
+			),
+		});
+		expect(await answers(negation, cases)).toEqual([one, two, two, two, one].map(minus));
+		const shared = plan("FLOAT", [-1, 2], "share", { profiles: [{ x: profile(1, 4, 8) }] });
+		const [, first, second] = await answers(shared, cases);
+		expect(first).not.toEqual(second);
+	});
+
+	it("refuses all that belong together", async () => {
+		const x = filled(9);
+		const cases: InferCase[] = [
+			{ id: "a", inputs: { x } },
+			{ id: "b", inputs: { x }, together: true },
+		];
+		const says = expect.stringContaining("the engine's profiles hold");
+		expect(await answers(negation, cases)).toEqual([says, says]);
+	});
+
+	it("gives the engine the model's weights or zeros, and a stripped one the model's before the first case", async () => {
+		const x = filled(1, 2);
+		const ask = (id: string) => ({ id, inputs: { x } });
+		const give = (refit: "model" | "zeros") => ({ id: refit, inputs: {}, refit });
+		const cases = [ask("a"), give("zeros"), ask("b"), give("model"), ask("c")];
+		const zero = { y: filled(1, 0) };
+		const usual = [{ y: x }, {}, zero, {}, { y: x }];
+		expect(await answers(scaling, cases)).toEqual(usual);
+		expect(await answers({ ...scaling, stripped: true }, cases, { isStripped: true })).toEqual(usual);
+		expect(await answers({ ...scaling, stripped: true }, cases.slice(0, 1))).toEqual([zero]);
+		const refused = await infer(scaling, [give("model")], { onnxPath: "absent.onnx" });
+		expect(refused).toMatchObject({ cases: [{ state: "failed", code: "refit", message: /absent/ }] });
 	});
 });
 

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
 import { join, pick, type Tensors, upTo } from "../../../../src/golden/core/probes/context.ts";
+import { allowance, distanceBetween } from "../../../../src/golden/core/probes/distance.ts";
 import {
-	allowance,
-	distanceBetween,
 	type JudgedProbe,
 	judgeProbes,
 	type ProbeAnswer,
@@ -29,13 +28,15 @@ function subject(over: Partial<ProbeSubject> = {}): ProbeSubject {
 		inputs: [input("x", ["batch", 3])],
 		outputs: [{ name: "y", axes: ["batch", 3] }],
 		profiles: [{ batch: range(1, 4, 6) }],
+		streams: 2,
+		isRefittable: false,
 		...over,
 	};
 }
 
 const rule = { precision: "fp32", cap: 1e-3 } as const;
 const ask = (of: ProbeSubject | string, only: ProbeName[] = [], donors: Tensors[] = []) =>
-	planProbes(of, { only, donors });
+	planProbes(of, { only, donors, precision: "fp32" });
 
 type RowFunction = (row: number[], at: { place: number; batch: number[][]; call: number }) => number[];
 
@@ -57,7 +58,16 @@ function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
 const states = (judged: JudgedProbe[]): Record<string, string> =>
 	Object.fromEntries(judged.map(({ probe, state }) => [probe, state]));
 
-const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"] as const;
+const rowProbes = [
+	"determinism",
+	"order",
+	"streams",
+	"duplicate-rows",
+	"neighbours",
+	"batch-size",
+	"profile-sizes",
+] as const;
+const none = { padding: "skipped", refit: "skipped" };
 const allOf = (state: string) => Object.fromEntries(rowProbes.map((name) => [name, state]));
 const matching = (words: RegExp) => expect.stringMatching(words);
 
@@ -87,7 +97,7 @@ describe("findBatch", () => {
 describe("planProbes", () => {
 	it("gives the reason if no inputs can be made", () => {
 		expect(ask("No values.").probes.map((probe) => probe.state === "skipped" && probe.why)).toEqual(
-			Array(6).fill("No values."),
+			Array(9).fill("No values."),
 		);
 		const [first] = ask(subject({ inputs: [input("x", ["batch", "gone"])] })).probes;
 		expect(first).toMatchObject({ state: "skipped", why: matching(/no size/) });
@@ -95,7 +105,7 @@ describe("planProbes", () => {
 
 	it("plans only the selected probes, and the anchor twice", () => {
 		const plan = ask(subject(), ["neighbours"]);
-		const ids = ["anchor", "neighbours-of-even", "neighbours-of-odd", "again"];
+		const ids = ["anchor", "again", "nudged", "neighbours-of-even", "neighbours-of-odd"];
 		expect(plan.cases.map(({ id }) => id)).toEqual(ids);
 		expect(plan.probes.map(({ probe }) => probe)).toEqual(["neighbours"]);
 	});
@@ -211,11 +221,66 @@ describe("judgeProbes", () => {
 		fc.assert(
 			fc.property(weights, (factors) => {
 				const judged = judge((row) => row.map((value, index) => Math.tanh(value * factors[index]!)));
-				expect(states(judged)).toEqual({ ...allOf("agrees"), padding: "skipped" });
+				expect(states(judged)).toEqual({ ...allOf("agrees"), ...none });
 				for (const { got, state } of judged) if (state !== "skipped") expect(got).toBe(0);
 			}),
 			{ numRuns: 20 },
 		);
+	});
+
+	it("finds what an engine remembers", () => {
+		let last = 0;
+		const remembers = judge((row, { batch, place }) => {
+			const stale = last > batch.length ? 1 : 0;
+			if (place === batch.length - 1) last = batch.length;
+			return row.map((value) => value + stale);
+		});
+		expect(states(remembers)).toMatchObject({ determinism: "agrees", order: "differs" });
+	});
+
+	it("finds a size at which values overflow", () => {
+		const judged = judge((row, { batch }) => row.map((value) => (batch.length === 6 ? 1 / 0 : value)));
+		const found = judged.find(({ probe }) => probe === "profile-sizes");
+		expect(found).toMatchObject({ state: "differs", got: Infinity, message: matching(/not finite/) });
+		expect(states(judge((row) => row.map(() => 1 / 0)))).toMatchObject({ "profile-sizes": "skipped" });
+	});
+
+	it("forgives choices that rounding decides, but not a leak beside them", () => {
+		const chosen = (row: readonly number[]) => row.map((value) => Math.sign(Math.sin(1e5 * value)));
+		const rounded: RowFunction = (row, { batch }) => chosen(row.map((x) => x * (1 + 1e-6 * batch.length)));
+		expect(states(judge(rounded))).toMatchObject({ "batch-size": "agrees", "profile-sizes": "agrees" });
+		const judged = judge((row, { call }) => chosen(row.map((x) => x + call)));
+		expect(states(judged)).toMatchObject({ determinism: "differs" });
+	});
+
+	it("asks nothing of one process where each case had its own", () => {
+		const judged = judgeProbes(
+			plan,
+			answer(plan, (row) => [...row]),
+			rule,
+			true,
+		);
+		expect(states(judged)).toEqual({ ...allOf("agrees"), order: "skipped", streams: "skipped", ...none });
+	});
+
+	it("refits after everything else, and tells a failure", () => {
+		const plan = ask(subject({ isRefittable: true }), ["refit"]);
+		const ids = ["anchor", "again", "nudged", "refit-1", "refitted", "refit-2", "refit-3", "refitted-back"];
+		expect(plan.cases.map(({ id }) => id)).toEqual(ids);
+		const answers = new Map(
+			answer({ ...plan, cases: plan.cases.filter(({ refit }) => !refit) }, (row) => [...row]),
+		);
+		for (const id of ["refit-1", "refit-2", "refit-3"]) answers.set(id, { state: "done", outputs: {} });
+		expect(judgeProbes(plan, answers, rule)[0]).toMatchObject({ state: "agrees", got: 0 });
+		const failed = (code: string) => {
+			const changed = new Map(answers).set("refit-3", { state: "failed", message: "no weights", code });
+			return judgeProbes(plan, changed, rule)[0];
+		};
+		expect(failed("refit")).toMatchObject({
+			state: "differs",
+			message: matching(/cannot be refitted: no weights/),
+		});
+		expect(failed("refit-missing")).toMatchObject({ state: "skipped" });
 	});
 
 	const mean = (batch: number[][], index: number) =>
@@ -240,7 +305,7 @@ describe("judgeProbes", () => {
 		[
 			"the size of the batch",
 			(row, { batch }) => row.map((value) => value + batch.length),
-			{ ...allOf("agrees"), "batch-size": "differs", "profile-ends": "differs" },
+			{ ...allOf("agrees"), "batch-size": "differs", "profile-sizes": "differs" },
 		],
 		[
 			"chance",
@@ -251,7 +316,7 @@ describe("judgeProbes", () => {
 		[
 			"rounding of another order",
 			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
-			{ "batch-size": "agrees", "profile-ends": "agrees" },
+			{ "batch-size": "agrees", "profile-sizes": "agrees" },
 		],
 	])("finds an answer that depends on %s", (_, each, expected) => {
 		expect(states(judge(each))).toMatchObject(expected);
@@ -275,7 +340,7 @@ describe("judgeProbes", () => {
 		expect(failed).toMatchObject({ state: "differs", got: null, message: matching(/no kernel/) });
 		answers.set("anchor", { state: "failed", message: "an index is out of range." });
 		const refused = judgeProbes(plan, answers, rule);
-		expect(states(refused)).toEqual({ ...allOf("skipped"), padding: "skipped" });
+		expect(states(refused)).toEqual({ ...allOf("skipped"), ...none });
 		expect(refused[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
@@ -408,8 +473,8 @@ it.each([
 	["the cap for others", rule, "other", "float32", 0, 1e-3],
 	["three times the noise where that is more", rule, "same", "float32", 1e-3, 3e-3],
 	["two roundings of the output", fp16, "same", "float16", 0, 6e-4],
-	["nothing for integers of the same kernels", rule, "same", "int64", 0.5, 0],
 	["what top-k may lose for integers of others", rule, "other", "int64", 0, 0.01],
+	["a tenth of that for integers of the same kernels", rule, "same", "int64", 0, 0.001],
 ] as const)("allowance is %s", (_, of, arithmetic, dtype, noise, expected) => {
 	expect(allowance(of, { arithmetic, dtype, noise })).toBeCloseTo(expected, 9);
 });
