@@ -25,7 +25,7 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 	const plugins = tensorrt.plugins.map(({ path, dynamic }, at) =>
 		hashed(`${path}${dynamic ? " (dynamic)" : ""}`, assets?.plugins[at]),
 	);
-	const { path: calibration } = tensorrt.calibration ?? {};
+	const { path: calibration, data } = tensorrt.calibration ?? {};
 	return new Map([
 		["precision", engine.precision],
 		["optimization-level", String(optimizationLevel)],
@@ -38,6 +38,7 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
 		["calibration", calibration === undefined ? "none" : hashed(calibration, assets?.calibration)],
+		...(data === undefined ? [] : [["calibration.method", data.method] as const]),
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>

@@ -42,12 +42,18 @@ export const precision: Rule = (subject) => {
 	if (tensorrt === null || wanted === undefined) return [];
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const quantisers = nodes.filter(({ op }) => /^(TRT_\w+)?(Quantize|Dequantize)Linear$/.test(op)).length;
-	const typed =
-		isAtLeast(tensorrt, 11, 0) === true
-			? byTypesAlone(wanted, { subject, quantisers, name: tensorrt.name })
-			: [];
+	const { name } = tensorrt;
+	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
+	if (isCalibrated === true && (isTyped || quantisers > 0)) {
+		const why = isTyped
+			? `${name} has no calibration`
+			: `${name} takes the ranges from the file's Q/DQ nodes`;
+		const severity = isTyped ? "error" : "warning";
+		return [finding("calibration-unusable", `${why}, so \`calibration\` has no use.`, { severity })];
+	}
+	const typed = isTyped ? byTypesAlone(wanted, { subject, quantisers, name }) : [];
 	if (typed.length > 0 || wanted !== "int8" || quantisers > 0 || isCalibrated === true) return typed;
-	const message = `The engine is configured as int8, and the file has no Q/DQ nodes: ${tensorrt.name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`;
+	const message = `The engine is configured as int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`;
 	return [finding("precision-uncalibrated", message)];
 };
 
@@ -150,6 +156,34 @@ export const quantisation: Rule = (subject) => {
 		return [nodeFinding("scale-not-positive", { node, scope }, { what, severity })];
 	});
 	return [...found, ...foldFaults(points)];
+};
+
+/** TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised too (its guide, "Q/DQ Placement Recommendations"). */
+export const placement: Rule = (subject) => {
+	if (subject.tensorrt === null) return [];
+	const faults = subject.scopes.flatMap((scope) => {
+		const makers = new Map(scope.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
+		const madeBy = (name: string | undefined) => makers.get(name ?? "");
+		const quantised = scope.nodes.flatMap(({ op, inputs: [name] }) => {
+			if (op !== "QuantizeLinear") return [];
+			const maker = madeBy(name);
+			return [name, maker?.op === "Relu" || maker?.op === "Clip" ? maker.inputs[0] : name];
+		});
+		const isQuantised = (name: string | undefined) => madeBy(name)?.op === "DequantizeLinear";
+		const isInt8 = (name: string | undefined) => {
+			const { op = "", inputs = [] } = madeBy(name) ?? {};
+			return /^(Conv|ConvTranspose|MatMul|Gemm)$/.test(op) && isQuantised(inputs[0]);
+		};
+		return scope.nodes.flatMap((node): NodeFault[] => {
+			const { op, inputs, outputs } = node;
+			if (op !== "Add" || !quantised.includes(outputs[0]) || !inputs.some(isInt8)) return [];
+			const [other] = inputs.filter((name) => name !== inputs.find(isInt8));
+			if (other === undefined || isQuantised(other) || constantOf(subject, scope, other)) return [];
+			const fault = "adds a branch that is not quantised to an INT8 layer's, so they do not fuse";
+			return [{ node, scope, code: "qdq-placement", fault }];
+		});
+	});
+	return foldFaults(faults);
 };
 
 /** TensorRT quantises symmetrically: it refuses zero points other than 0, and UINT8 except on special hardware. */

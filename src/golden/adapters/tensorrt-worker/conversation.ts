@@ -147,10 +147,10 @@ function createSender(
 	};
 }
 
-function encodeFitting(
+export function encodeFitting(
 	wireId: string,
 	inputs: Readonly<Record<string, Tensor>>,
-	limits: { dtypes: ReadonlyMap<string, string>; payloadBytes: number },
+	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
 ): Uint8Array[] | string {
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
