@@ -33,8 +33,8 @@ From the worker, the first frame is a hello or an error, and each case has one a
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
-With --calibrate (TensorRT up to 10), the cases are what TensorRT calibrates an INT8 engine on; all have the same shapes.
-They have no answers: before the end, the calibration cache is written to --cache. The hello's engine is null.
+With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
+answers. The cache is written to --cache before the end frame. The hello's engine is null.
 
 A fatal error is the last frame; the exit code is then 2 (did not start), 3 (CUDA or TensorRT is lost), 4 (the
 frames cannot be read) or 70 (a bug). Else it is 0. Codes of fatal errors: tensorrt-missing, cuda-missing, cuda,
@@ -838,69 +838,36 @@ def serve(channel, engine):
 
 
 class Source:
-    """An input of the model that is calibrated."""
+    """An input of the model that is calibrated; its shape is the declared one, then the first case's."""
 
     def __init__(self, trt, cuda, tensor):
         self.dtype = dtype_name(trt, tensor.name, tensor.dtype)
-        # The declared shape, from the first case on that case's.
         self.shape = tuple(tensor.shape)
         self.buffer = DeviceBuffer(cuda, tensor.name)
-        if tensor.is_shape_tensor:
-            raise Refusal("calibration", "input %s is a shape tensor" % tensor.name, tensor.name)
 
 
-class Calibration:
-    """Feeds one case after the other, each read when TensorRT asks for it."""
-
-    def __init__(self, channel, cuda, sources):
-        self.channel = channel
-        self.cuda = cuda
-        self.sources = sources
-        self.done = 0
-        self.feeds = self.read()
-
-    def read(self):
-        """The next case's feeds; None after the last."""
-        header, size = self.channel.read() or ({}, 0)
-        if header.get("kind") == "end":
-            return None
-        try:
-            feeds = read_case(header, size, self.sources)
-            for name, feed in feeds.items():
-                self.fit(name, feed.shape)
-            return feeds
-        except Refusal as error:
-            raise Refusal(error.code, "case %d: %s" % (self.done + 1, error), error.tensor)
-
-    def fit(self, name, shape):
-        source = self.sources[name]
-        if len(shape) != len(source.shape) or any(size not in (-1, own) for size, own in zip(source.shape, shape)):
-            text = "input %s has the shape %s, not %s: calibration needs one shape for all cases"
-            raise Refusal("shape", text % (name, describe_shape(shape), describe_shape(source.shape)), name)
-        source.shape = shape
-
-    def feed(self, names):
-        """Device addresses of a case."""
-        if self.feeds is None:
-            return None
-        for name, feed in self.feeds.items():
-            target = self.sources[name].buffer.reserve(feed.size)
-            self.cuda.to_device(target, self.channel.buffer.address + feed.at, feed.size)
-        self.cuda.wait()
-        self.done += 1
-        self.feeds = self.read()
-        return [self.sources[name].buffer.address for name in names]
+def read_feeds(channel, sources):
+    """Of the next case; None after the last."""
+    header, size = channel.read() or ({}, 0)
+    if header.get("kind") == "end":
+        return None
+    feeds = read_case(header, size, sources)
+    for name, feed in feeds.items():
+        wanted = sources[name].shape
+        if len(feed.shape) != len(wanted) or any(size not in (-1, own) for size, own in zip(wanted, feed.shape)):
+            text = "case %s: input %s has the shape %s, not %s; calibration needs one shape for all cases"
+            raise Refusal("shape", text % (header.get("id"), name, describe_shape(feed.shape), describe_shape(wanted)), name)
+        sources[name].shape = feed.shape
+    return feeds
 
 
 def make_calibrator(trt, method, feed):
-    base = getattr(trt, {"entropy": "IInt8EntropyCalibrator2", "minmax": "IInt8MinMaxCalibrator"}[method], None)
-    if base is None:
-        raise Fatal("calibration", "TensorRT %s does not calibrate." % trt.__version__)
+    base = getattr(trt, {"entropy": "IInt8EntropyCalibrator2", "minmax": "IInt8MinMaxCalibrator"}[method])
 
     class Calibrator(base):
-        def __init__(self):
-            base.__init__(self)
-            self.cache = self.problem = None
+        """Keeps what goes wrong: TensorRT would take it for the end of the data."""
+
+        cache = problem = None
 
         def get_batch_size(self):
             return 1
@@ -909,9 +876,7 @@ def make_calibrator(trt, method, feed):
             try:
                 return feed(names)
             except BaseException as error:
-                # TensorRT would take it for the end of the data.
                 self.problem = error
-                return None
 
         def read_calibration_cache(self):
             return None
@@ -923,7 +888,7 @@ def make_calibrator(trt, method, feed):
 
 
 def calibrate(trt, cuda, options, channel):
-    """Builds an INT8 engine, which is what runs the calibrator, as cheaply as TensorRT can; only the cache is kept."""
+    """Builds an INT8 engine as cheaply as TensorRT can, which runs the calibrator; keeps only the cache."""
     logger = make_logger(trt)
     builder = trt.Builder(logger)
     load_plugins(trt, logger, builder, options.plugin)
@@ -934,15 +899,27 @@ def calibrate(trt, cuda, options, channel):
     if not parser.parse_from_file(options.calibrate):
         raise Fatal("calibration", "TensorRT does not parse %s: %s." % (options.calibrate, logger.take()))
     tensors = [network.get_input(index) for index in range(network.num_inputs)]
-    cases = Calibration(channel, cuda, {tensor.name: Source(trt, cuda, tensor) for tensor in tensors})
-    calibrator = make_calibrator(trt, options.method, cases.feed)
-    profile = builder.create_optimization_profile()
-    for name, source in cases.sources.items():
-        profile.set_shape(name, *[source.shape] * 3)
+    sources = {tensor.name: Source(trt, cuda, tensor) for tensor in tensors}
+    ahead = [read_feeds(channel, sources)]
+
+    def feed(names):
+        """Device addresses of the case that was read ahead."""
+        if ahead[0] is None:
+            return None
+        for name, one in ahead[0].items():
+            target = sources[name].buffer.reserve(one.size)
+            cuda.to_device(target, channel.buffer.address + one.at, one.size)
+        cuda.wait()
+        ahead[0] = read_feeds(channel, sources)
+        return [sources[name].buffer.address for name in names]
+
     config = builder.create_builder_config()
     config.set_flag(trt.BuilderFlag.INT8)
     config.builder_optimization_level = 0
-    config.int8_calibrator = calibrator
+    config.int8_calibrator = calibrator = make_calibrator(trt, options.method, feed)
+    profile = builder.create_optimization_profile()
+    for name, source in sources.items():
+        profile.set_shape(name, source.shape, source.shape, source.shape)
     config.add_optimization_profile(profile)
     config.set_calibration_profile(profile)
     builder.build_serialized_network(network, config)
@@ -953,7 +930,6 @@ def calibrate(trt, cuda, options, channel):
         raise Fatal("calibration", "TensorRT calibrated nothing: %s." % logger.take())
     with open(options.cache, "wb") as file:
         file.write(calibrator.cache)
-    return cases.done
 
 
 def start(channel, options):
@@ -969,7 +945,8 @@ def start(channel, options):
         cuda.start()
         if options.calibrate is not None:
             channel.write(dict(hello, engine=None))
-            channel.write({"kind": "end", "cases": calibrate(trt, cuda, options, channel)})
+            calibrate(trt, cuda, options, channel)
+            channel.write({"kind": "end", "cases": 0})
             return 0
         engine = Engine(trt, cuda, options)
     except CudaError as error:

@@ -22,8 +22,8 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
-	/** Of the assets' calibration cases, in their order. @throws ConfigError. */
-	calibrationInputs?: AsyncIterable<InferCase["inputs"]>;
+	/** The assets' calibration cases, read one by one. @throws ConfigError. */
+	calibrationCases?: AsyncIterable<InferCase>;
 	onPhase?(phase: string): void;
 }
 
@@ -66,7 +66,7 @@ export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "t
 export interface CalibrationJob
 	extends Pick<GoldenWorkerJob, "device" | "plugins" | "timeoutMs" | "logPath"> {
 	modelPath: string;
-	inputs: AsyncIterable<InferCase["inputs"]>;
+	cases: AsyncIterable<InferCase>;
 	method: "entropy" | "minmax";
 	/** TensorRT before 10 takes int64 as int32. */
 	narrowsIntegers: boolean;

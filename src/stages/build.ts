@@ -10,7 +10,7 @@ import { type EngineModel, engineModel } from "../engine/core/model.ts";
 import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import { calibrationInputs, withCalibration } from "./calibration.ts";
+import { calibrationCases, withCalibration } from "./calibration.ts";
 import { isBlocked } from "./preflight.ts";
 import { type PreparedModel, recipeOf } from "./prepared.ts";
 
@@ -126,7 +126,7 @@ async function buildOne(
 		cacheFolder: rebuilds > 1 ? undefined : `${outFolder}/cache`,
 		logPath: `${outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs,
-		calibrationInputs: calibrationInputs(prepared, ports),
+		calibrationCases: calibrationCases(prepared, ports),
 		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };

@@ -1,4 +1,4 @@
-// Calibrates an INT8 engine on the user's data in TensorRT's Python API, once for the same model, data and version.
+// Calibrates an INT8 engine in TensorRT's Python API, once for the same model, data and version.
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -11,50 +11,57 @@ import { hashOf } from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 
 /** Of what is kept between runs. */
-const version = 1;
+const keptVersion = 1;
 const cacheName = "calibration.cache";
 
 /** The job with a calibration cache in place of data. @throws ToolError; ConfigError of the data. */
 export async function calibrate(job: BuildJob, context: TrtexecContext): Promise<BuildJob> {
 	const { spec, assets, model, engineFolder } = job;
-	const { data } = spec.engine.tensorrt.calibration ?? {};
-	const own = context.trtexec.version;
+	const { method } = spec.engine.tensorrt.calibration?.data ?? {};
+	const { version } = context.trtexec;
 	// Newer ones are refused like all settings that they lack.
-	if (assets?.calibration?.cases === undefined || data === undefined || own.major >= 11) return job;
+	if (assets?.calibration?.cases === undefined || method === undefined || version.major >= 11) return job;
 	const { sha256 } = assets.calibration;
 	const path = join(engineFolder, cacheName);
+	const files = { [cacheName]: path };
 	const plugins = assets.plugins.map((plugin) => plugin.sha256);
-	const known = [version, own.text, data.method, model.sha256, plugins, sha256];
+	const known = [keptVersion, version.text, method, model.sha256, plugins, sha256];
 	const key = `calibration-${hashOf(JSON.stringify(known))}`;
 	const { timing } = context.caches;
-	const files = { [cacheName]: path };
-	if (timing === null || (await timing.fetch(key, files)) === null) {
-		await calibrateAnew(job, path, context);
+	if (((await timing?.fetch(key, files)) ?? null) === null) {
+		const { tensorrt } = await runWorker({ job, method, path }, context);
+		// TensorRT skips another version's cache, and trtexec then makes up data.
+		if (parseVersionText(tensorrt)?.text !== version.text)
+			throw pythonNeeded(`${tensorrt} is installed`, context);
+		await writeFile(path, asEntropyCache(await readFile(path, "utf8")));
 		await timing?.keep(key, { files, facts: {} });
 	}
 	return { ...job, assets: { ...assets, calibration: { path, sha256 } } };
 }
 
-async function calibrateAnew(job: BuildJob, cachePath: string, context: TrtexecContext): Promise<void> {
+type Calibrating = { job: BuildJob; method: "entropy" | "minmax"; path: string };
+
+function runWorker(
+	{ job, method, path }: Calibrating,
+	context: TrtexecContext,
+): Promise<{ tensorrt: string }> {
 	const { worker, device, trtexec } = context;
-	const { spec, assets, model, logPath, timeoutMs, calibrationInputs: inputs } = job;
-	const fix = "Install TensorRT's Python package of this version, or name a cache under `calibration`.";
-	const missing = (why: string) => {
-		const message = `INT8 calibration needs TensorRT ${trtexec.version.text} in Python: ${why}.`;
-		return new ToolError({ code: "tool-missing", message, fix });
-	};
-	if (worker?.calibrate === undefined || inputs === undefined) throw missing("no Python worker is set up");
+	const { assets, model, logPath, timeoutMs, calibrationCases: cases } = job;
+	if (worker?.calibrate === undefined || cases === undefined)
+		throw pythonNeeded("no worker is set up", context);
 	job.onPhase?.("calibrating");
-	const { tensorrt } = await worker.calibrate({
-		...{ modelPath: model.path, inputs, cachePath, device, timeoutMs },
-		method: spec.engine.tensorrt.calibration?.data?.method ?? "entropy",
+	return worker.calibrate({
+		...{ modelPath: model.path, cases, cachePath: path, method, device, timeoutMs },
 		narrowsIntegers: trtexec.version.major < 10,
-		plugins: (assets?.plugins ?? []).map(({ path }) => path),
+		plugins: (assets?.plugins ?? []).map((plugin) => plugin.path),
 		logPath: logPath.replace(/(\.log)?$/, "-calibration.log"),
 	});
-	// TensorRT skips another version's cache too.
-	if (parseVersionText(tensorrt)?.text !== trtexec.version.text) throw missing(`it has ${tensorrt}`);
-	await writeFile(cachePath, asEntropyCache(await readFile(cachePath, "utf8")));
+}
+
+function pythonNeeded(why: string, { trtexec }: TrtexecContext): ToolError {
+	const message = `INT8 calibration needs TensorRT ${trtexec.version.text} in Python: ${why}.`;
+	const fix = "Install that version's Python package, or name a calibration cache.";
+	return new ToolError({ code: "tool-missing", message, fix });
 }
 
 export async function calibrationOf({ path, assets }: BuiltEngine): Promise<Calibration | null> {

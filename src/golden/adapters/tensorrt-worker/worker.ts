@@ -68,42 +68,43 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
 }
 
-/** The inputs go through a file, so that any number of them fits. */
+/** The cases go through a file, since nothing answers them. */
 async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): Promise<{ tensorrt: string }> {
-	const casesPath = `${job.cachePath}.cases`;
+	const { cachePath, modelPath, method, device, plugins } = job;
+	const casesPath = `${cachePath}.cases`;
 	try {
-		await writeCases(casesPath, job, options.payloadBytes ?? defaultPayloadBytes);
-		const files = [`--calibrate=${job.modelPath}`, `--cases=${casesPath}`, `--cache=${job.cachePath}`];
-		const plugins = job.plugins.map((path) => `--plugin=${path}`);
-		const settings = [`--method=${job.method}`, `--device=${job.device}`, ...plugins];
+		const frames = framesOf(job, options.payloadBytes ?? defaultPayloadBytes);
+		await orWriteError(pipeline(frames, createWriteStream(casesPath)), casesPath);
+		const files = [`--calibrate=${modelPath}`, `--cases=${casesPath}`, `--cache=${cachePath}`];
+		const settings = [
+			`--method=${method}`,
+			`--device=${device}`,
+			...plugins.map((path) => `--plugin=${path}`),
+		];
 		const run = { ...job, arguments: [...files, ...settings], cases: [] };
 		const { record, outcome } = await converse(run, options);
-		const { hello, ended, error, fault } = outcome;
-		if (hello !== null && ended && error === null && fault === null) return hello;
+		if (outcome.ended && outcome.hello !== null) return outcome.hello;
 		throw new ToolError(describeStop(record, outcome, run));
 	} finally {
 		await rm(casesPath, { force: true });
 	}
 }
 
-/** @throws ToolError; ConfigError output-unwritable, and of the inputs. */
-async function writeCases(path: string, job: CalibrationJob, payloadBytes: number): Promise<void> {
-	const type = job.narrowsIntegers ? "int32" : undefined;
-	const dtypes = { get: () => type };
+/** @throws ToolError; ConfigError of the cases. */
+async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadBytes: number) {
+	const type = narrowsIntegers ? "int32" : undefined;
 	let left = maxCasesBytes;
-	const frames = async function* () {
-		for await (const inputs of job.inputs) {
-			const pieces = encodeFitting("", inputs, { dtypes, payloadBytes: Math.min(left, payloadBytes) });
-			if (typeof pieces === "string") {
-				const message = `Calibration data cannot be given to TensorRT: ${pieces}.`;
-				throw new ToolError({ code: "tool-output", message, fix: "Use fewer cases, or smaller ones." });
-			}
-			for (const piece of pieces) left -= piece.length;
-			yield* pieces;
+	for await (const { id, inputs } of cases) {
+		const limits = { dtypes: { get: () => type }, payloadBytes: Math.min(left, payloadBytes) };
+		const pieces = encodeFitting(id, inputs, limits);
+		if (typeof pieces === "string") {
+			const message = `TensorRT cannot be given calibration case ${JSON.stringify(id)}: ${pieces}.`;
+			throw new ToolError({ code: "tool-output", message, fix: "Use fewer or smaller cases." });
 		}
-		yield encodeEnd();
-	};
-	await orWriteError(pipeline(frames, createWriteStream(path)), path);
+		for (const piece of pieces) left -= piece.length;
+		yield* pieces;
+	}
+	yield encodeEnd();
 }
 
 interface Run {
