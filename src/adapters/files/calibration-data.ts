@@ -1,4 +1,5 @@
 // Finds the inputs that an INT8 engine is calibrated on: those of a golden, or of a folder with a file per case.
+import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -37,27 +38,28 @@ async function casesOfFolder({ path, inputs }: CalibrationWanted, most: number):
 		throw inputError(error, inputKinds.tensor, path);
 	});
 	const found = entries
-		.flatMap((entry) => {
-			const ending = endings.find((one) => extname(entry.name) === `.${one}`);
-			return ending === undefined ? [] : [{ entry, ending }];
-		})
-		.sort((left, right) => left.entry.name.localeCompare(right.entry.name, "en", { numeric: true }));
+		.filter(({ name }) => endingOf(name) !== undefined && !name.startsWith("."))
+		.sort((left, right) => left.name.localeCompare(right.name, "en", { numeric: true }));
 	if (found.length === 0) throw tensorInvalid({ path }, "a folder of tensor files", "none", fix);
 	const cases: CalibrationCase[] = [];
-	for (const { entry, ending } of found.slice(0, most)) {
-		const file = join(path, entry.name);
-		const place = { path: file };
-		if (!entry.isFile()) throw tensorInvalid(place, "a regular file", "a link or a folder", fix);
-		if (ending === "npy" && inputs.length !== 1)
-			throw tensorInvalid(place, `the model's ${inputs.length} inputs`, "one tensor", fix);
-		const sha256 = await hashFile(file, inputKinds.tensor);
-		const files = await withInput(file, inputKinds.tensor, async ({ file: open, facts: { size } }) =>
-			inputs.map(({ name, dtype }) => {
-				const own = decodeOwn(fileSource(open, size), { ...place, member: name, dtype }, ending, inflate);
-				return [name, { path: entry.name, sha256, dtype: own.dtype, shape: [...own.shape], member: name }];
-			}),
-		);
-		cases.push({ id: entry.name, inputs: Object.fromEntries(files) });
-	}
+	for (const entry of found.slice(0, most)) cases.push(await readCase(path, entry, inputs));
 	return cases;
+}
+
+const endingOf = (name: string) => endings.find((ending) => extname(name) === `.${ending}`);
+
+async function readCase(folder: string, entry: Dirent, inputs: CalibrationWanted["inputs"]) {
+	const path = join(folder, entry.name);
+	const ending = endingOf(entry.name) ?? "npy";
+	if (!entry.isFile()) throw tensorInvalid({ path }, "a regular file", "a link or a folder", fix);
+	if (ending === "npy" && inputs.length !== 1)
+		throw tensorInvalid({ path }, `the model's ${inputs.length} inputs`, "one tensor", fix);
+	const sha256 = await hashFile(path, inputKinds.tensor);
+	const files = await withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) =>
+		inputs.map(({ name: member, dtype }) => {
+			const own = decodeOwn(fileSource(file, size), { path, member, dtype }, ending, inflate);
+			return [member, { path: entry.name, sha256, dtype: own.dtype, shape: [...own.shape], member }];
+		}),
+	);
+	return { id: entry.name, inputs: Object.fromEntries(files) };
 }

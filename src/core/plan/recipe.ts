@@ -37,8 +37,12 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 		],
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
-		["calibration", calibration === undefined ? "none" : hashed(calibration, assets?.calibration)],
-		...(data === undefined ? [] : [["calibration.method", data.method] as const]),
+		[
+			"calibration",
+			calibration === undefined
+				? "none"
+				: `${hashed(calibration, assets?.calibration)}${data ? ` (${data.method})` : ""}`,
+		],
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>

@@ -88,8 +88,20 @@ suite("calibrate", () => {
 	});
 
 	it.each<[string, Tensor[], Setting, string, string]>([
-		["cases of two shapes", [...twoCases, float32([2, 2], [1, 2, 3, 4])], {}, "tool-output", "case c2: input x"],
-		["a rank that the model has not", [float32([2], [1, 2])], {}, "tool-output", "the shape [2], not [-1, 2]"],
+		[
+			"cases of two shapes",
+			[...twoCases, float32([2, 2], [1, 2, 3, 4])],
+			{},
+			"tool-output",
+			"case c2: input x",
+		],
+		[
+			"a rank that the model has not",
+			[float32([2], [1, 2])],
+			{},
+			"tool-output",
+			"the shape [2], not [-1, 2]",
+		],
 		["a type that the model has not", [int64([1, 2], [1, 2])], {}, "tool-output", "the engine takes float32"],
 		["Q/DQ nodes", twoCases, { model: { ...network, quantised: true } }, "tool-output", "calibrated nothing"],
 		["a file that is no model", twoCases, { model: "?" }, "tool-output", "the file is no model"],
@@ -103,7 +115,7 @@ suite("calibrate", () => {
 	it("narrows int64 before TensorRT 10, and refuses what int32 does not hold", async () => {
 		const { job, context } = setUp([int64([1, 2], [1, 2 ** 40])], { version: "8.6.1" });
 		await expect(calibrate(job, context)).rejects.toMatchObject({
-			message: expect.stringContaining("calibration case \"c0\": input x holds 1099511627776"),
+			message: expect.stringContaining('calibration case "c0": input x holds 1099511627776'),
 		});
 	});
 

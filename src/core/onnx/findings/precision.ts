@@ -158,32 +158,30 @@ export const quantisation: Rule = (subject) => {
 	return [...found, ...foldFaults(points)];
 };
 
-/** TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised too (its guide, "Q/DQ Placement Recommendations"). */
+/** TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised (guide: Q/DQ placement). */
 export const placement: Rule = (subject) => {
-	if (subject.tensorrt === null) return [];
-	const faults = subject.scopes.flatMap((scope) => {
+	const faultsIn = (scope: Scope): NodeFault[] => {
 		const makers = new Map(scope.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
 		const madeBy = (name: string | undefined) => makers.get(name ?? "");
-		const quantised = scope.nodes.flatMap(({ op, inputs: [name] }) => {
-			if (op !== "QuantizeLinear") return [];
-			const maker = madeBy(name);
-			return [name, maker?.op === "Relu" || maker?.op === "Clip" ? maker.inputs[0] : name];
-		});
-		const isQuantised = (name: string | undefined) => madeBy(name)?.op === "DequantizeLinear";
-		const isInt8 = (name: string | undefined) => {
+		const isPlain = (name: string) =>
+			madeBy(name)?.op !== "DequantizeLinear" && constantOf(subject, scope, name) === null;
+		const isInt8 = (name: string) => {
 			const { op = "", inputs = [] } = madeBy(name) ?? {};
-			return /^(Conv|ConvTranspose|MatMul|Gemm)$/.test(op) && isQuantised(inputs[0]);
+			return /^(Conv\w*|MatMul|Gemm)$/.test(op) && madeBy(inputs[0])?.op === "DequantizeLinear";
 		};
-		return scope.nodes.flatMap((node): NodeFault[] => {
+		const quantised = scope.nodes.flatMap(({ op, inputs: [name] }) => {
+			const maker = madeBy(name);
+			return op !== "QuantizeLinear" ? [] : [name, maker?.op === "Relu" ? maker.inputs[0] : name];
+		});
+		const read = new Set(quantised);
+		return scope.nodes.flatMap((node) => {
 			const { op, inputs, outputs } = node;
-			if (op !== "Add" || !quantised.includes(outputs[0]) || !inputs.some(isInt8)) return [];
-			const [other] = inputs.filter((name) => name !== inputs.find(isInt8));
-			if (other === undefined || isQuantised(other) || constantOf(subject, scope, other)) return [];
-			const fault = "adds a branch that is not quantised to an INT8 layer's, so they do not fuse";
+			if (op !== "Add" || !read.has(outputs[0]) || !inputs.some(isInt8) || !inputs.every(isPlain)) return [];
+			const fault = "adds a branch that is not quantised to an INT8 layer's, so that they do not fuse";
 			return [{ node, scope, code: "qdq-placement", fault }];
 		});
-	});
-	return foldFaults(faults);
+	};
+	return subject.tensorrt === null ? [] : foldFaults(subject.scopes.flatMap(faultsIn));
 };
 
 /** TensorRT quantises symmetrically: it refuses zero points other than 0, and UINT8 except on special hardware. */
