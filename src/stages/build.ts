@@ -9,7 +9,7 @@ import { diffEngines } from "../engine/core/diff.ts";
 import { type EngineModel, engineModel } from "../engine/core/model.ts";
 import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
-import type { Ports } from "../ports/ports.ts";
+import type { Progress } from "../ports/world.ts";
 import { calibrationCases, withCalibration } from "./calibration.ts";
 import { isBlocked } from "./preflight.ts";
 import { type PreparedModel, recipeOf } from "./prepared.ts";
@@ -30,7 +30,8 @@ interface Built {
 	engine?: BuiltEngine;
 }
 
-type BuildPorts = Pick<Ports, "progress" | "files" | "tensors"> & {
+type BuildPorts = Parameters<typeof calibrationCases>[1] & {
+	progress: Progress;
 	backend: Pick<Backend, "build" | "layersOf" | "calibrationOf">;
 };
 
