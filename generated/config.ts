@@ -187,8 +187,8 @@ export interface EngineFile {
 	profiles?: Profiles;
 	flags?: Flags;
 	dla?: DlaFile;
-	/** The calibration cache of an INT8 engine, for TensorRT up to 10. */
-	calibration?: string;
+	/** The calibration cache of an INT8 engine, or the data to calibrate it on, for TensorRT up to 10. */
+	calibration?: string | CalibrationFile;
 	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
 	golden?: string;
@@ -201,6 +201,14 @@ export interface DlaFile {
 	core: number;
 	/** Layers that the DLA cannot run go to the GPU. */
 	"gpu-fallback"?: boolean;
+}
+export interface CalibrationFile {
+	/** golden: the engine's golden. Or another golden's manifest (.json), or a folder with one file for each case: .npz or .safetensors, or .npy for a model with one input. */
+	from: string;
+	/** TensorRT's calibrator; entropy by default. */
+	method?: "entropy" | "minmax";
+	/** Only the first of them; all by default. */
+	cases?: number;
 }
 /** One timed row: sizes by dimension name ({ batch: 8 }), and streams. */
 export interface WorkloadFile {

@@ -219,6 +219,7 @@ export interface BuildRecord {
 	};
 	/** Of the model file, the files beside it and all settings of the build: what `accept` in trtgate.yml names. */
 	recipeHash?: string;
+	calibration?: EngineCalibration;
 	warnings: {
 		class: string;
 		count: number;
@@ -230,6 +231,26 @@ export interface BuildRecord {
 	/** Sentences about this build, e.g. how many tactics came from the timing cache. */
 	notes?: string[];
 	log?: string;
+}
+/** Of an INT8 engine with a calibration cache. */
+export interface EngineCalibration {
+	/** Absent for a cache that the config names, as are cases and dataSha256. */
+	method?: "entropy" | "minmax";
+	cases?: number;
+	/** Of the method and of all inputs. */
+	dataSha256?: string;
+	/** Tensors with a range. */
+	tensors: number;
+	/** Of the head: tensors whose range differs from the base's, those of one side only included. */
+	changed?: number;
+	/** The largest changes, by their factor. */
+	drift?: RangeChange[];
+}
+/** Each side's largest representable absolute value. */
+export interface RangeChange {
+	tensor: string;
+	base: number;
+	head: number;
 }
 export interface Failure {
 	code: string;

@@ -4,6 +4,7 @@
 
     python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
+    python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
 
 Needs Python 3.8 or newer, its standard library, the `tensorrt` module (8.6 to 11) and the CUDA driver.
@@ -34,10 +35,13 @@ From the worker, the first frame is a hello or an error, and each case has one a
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
+With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
+answers. The cache is written to --cache before the end frame. The hello's engine is null.
+
 A fatal error is the last frame; the exit code is then 2 (did not start), 3 (CUDA or TensorRT is lost), 4 (the
 frames cannot be read) or 70 (a bug). Else it is 0. Codes of fatal errors: tensorrt-missing, cuda-missing, cuda,
-plan, plugin, format, memory, refit, refit-missing, protocol, internal. Of cases: protocol, input, shape, memory,
-execution, size, refit, refit-missing, internal.
+plan, plugin, format, memory, calibration, refit, refit-missing, protocol, internal. Of cases: protocol, input, shape,
+memory, execution, size, refit, refit-missing, internal.
 """
 import argparse
 import collections
@@ -431,13 +435,36 @@ def make_allocator(trt, buffer):
     return Allocator()
 
 
+def dtype_name(trt, tensor, dtype):
+    for name, (member, _) in DTYPES.items():
+        if getattr(trt.DataType, member, None) == dtype:
+            return name
+    raise Fatal("format", "%s has the type %s, which this worker does not know." % (tensor, dtype), tensor=tensor)
+
+
+def load_plugins(trt, logger, owner, libraries):
+    """Into the registry of a runtime or a builder."""
+    try:
+        trt.init_libnvinfer_plugins(logger, "")
+    except Exception as error:
+        sys.stderr.write("[W] TensorRT's own plugins were not loaded: %s\n" % error)
+    for path in libraries:
+        try:
+            library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+            # Without these symbols a library registers its plugins by being loaded.
+            if hasattr(library, "getCreators") or hasattr(library, "getPluginCreators"):
+                owner.get_plugin_registry().load_library(path)
+        except Exception as error:
+            raise Fatal("plugin", "The plugin library %s cannot be loaded: %s." % (path, error))
+
+
 class Port:
     """One input or output of the engine."""
 
     def __init__(self, trt, engine, name):
         self.name = name
         self.is_input = engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT
-        self.dtype = self.dtype_name(trt, engine.get_tensor_dtype(name))
+        self.dtype = dtype_name(trt, name, engine.get_tensor_dtype(name))
         self.shape = tuple(engine.get_tensor_shape(name))
         self.host = engine.get_tensor_location(name) == trt.TensorLocation.HOST
         for profile in range(engine.num_optimization_profiles):
@@ -455,12 +482,6 @@ class Port:
             self.alias = engine.get_aliased_input_tensor(name)
         # An output's shape in the case at hand; None while only the data decides it.
         self.now = None
-
-    def dtype_name(self, trt, dtype):
-        for name, (member, _) in DTYPES.items():
-            if getattr(trt.DataType, member, None) == dtype:
-                return name
-        raise Fatal("format", "%s has the type %s, which this worker does not know." % (self.name, dtype), tensor=self.name)
 
     def read_ranges(self, engine):
         """For each optimization profile, the least and greatest shape, and of a shape tensor the least and greatest values."""
@@ -514,7 +535,7 @@ class Engine:
         self.logger = make_logger(trt)
         self.largest_payload = options.max_payload_bytes
         self.runtime = trt.Runtime(self.logger)
-        self.load_plugins(options.plugin)
+        load_plugins(trt, self.logger, self.runtime, options.plugin)
         self.engine = self.load_plan(options.engine)
         self.onnx = options.onnx
         if options.stripped:
@@ -578,20 +599,6 @@ class Engine:
                 return False
         self.zeros = kept
         return True
-
-    def load_plugins(self, libraries):
-        try:
-            self.trt.init_libnvinfer_plugins(self.logger, "")
-        except Exception as error:
-            sys.stderr.write("[W] TensorRT's own plugins were not loaded: %s\n" % error)
-        for path in libraries:
-            try:
-                library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-                # Without these symbols a library registers its plugins by being loaded.
-                if hasattr(library, "getCreators") or hasattr(library, "getPluginCreators"):
-                    self.runtime.get_plugin_registry().load_library(path)
-            except Exception as error:
-                raise Fatal("plugin", "The plugin library %s cannot be loaded: %s." % (path, error))
 
     def load_plan(self, path):
         if hasattr(self.runtime, "engine_host_code_allowed"):
@@ -910,6 +917,104 @@ def serve(channel, engine):
         done += 1
 
 
+# Calibration
+
+
+class Source:
+    """An input of the model that is calibrated; its shape is the declared one, then the first case's."""
+
+    def __init__(self, trt, cuda, tensor):
+        self.dtype = dtype_name(trt, tensor.name, tensor.dtype)
+        self.shape = tuple(tensor.shape)
+        self.buffer = DeviceBuffer(cuda, tensor.name)
+
+
+def read_feeds(channel, sources):
+    """Of the next case; None after the last."""
+    header, size = channel.read() or ({}, 0)
+    if header.get("kind") == "end":
+        return None
+    feeds = read_case(header, size, sources)
+    for name, feed in feeds.items():
+        wanted = sources[name].shape
+        if len(feed.shape) != len(wanted) or any(size not in (-1, own) for size, own in zip(wanted, feed.shape)):
+            text = "case %s: input %s has the shape %s, not %s; calibration needs one shape for all cases"
+            raise Refusal("shape", text % (header.get("id"), name, describe_shape(feed.shape), describe_shape(wanted)), name)
+        sources[name].shape = feed.shape
+    return feeds
+
+
+def make_calibrator(trt, method, feed):
+    base = getattr(trt, {"entropy": "IInt8EntropyCalibrator2", "minmax": "IInt8MinMaxCalibrator"}[method])
+
+    class Calibrator(base):
+        """Keeps what goes wrong: TensorRT would take it for the end of the data."""
+
+        cache = problem = None
+
+        def get_batch_size(self):
+            return 1
+
+        def get_batch(self, names):
+            try:
+                return feed(names)
+            except BaseException as error:
+                self.problem = error
+
+        def read_calibration_cache(self):
+            return None
+
+        def write_calibration_cache(self, cache):
+            self.cache = bytes(cache)
+
+    return Calibrator()
+
+
+def calibrate(trt, cuda, options, channel):
+    """Builds an INT8 engine as cheaply as TensorRT can, which runs the calibrator; keeps only the cache."""
+    logger = make_logger(trt)
+    builder = trt.Builder(logger)
+    load_plugins(trt, logger, builder, options.plugin)
+    # The default since 10.
+    explicit = getattr(trt.NetworkDefinitionCreationFlag, "EXPLICIT_BATCH", None)
+    network = builder.create_network(0 if explicit is None else 1 << int(explicit))
+    parser = trt.OnnxParser(network, logger)
+    if not parser.parse_from_file(options.calibrate):
+        raise Fatal("calibration", "TensorRT does not parse %s: %s." % (options.calibrate, logger.take()))
+    tensors = [network.get_input(index) for index in range(network.num_inputs)]
+    sources = {tensor.name: Source(trt, cuda, tensor) for tensor in tensors}
+    ahead = [read_feeds(channel, sources)]
+
+    def feed(names):
+        """Device addresses of the case that was read ahead."""
+        if ahead[0] is None:
+            return None
+        for name, one in ahead[0].items():
+            target = sources[name].buffer.reserve(one.size)
+            cuda.to_device(target, channel.buffer.address + one.at, one.size)
+        cuda.wait()
+        ahead[0] = read_feeds(channel, sources)
+        return [sources[name].buffer.address for name in names]
+
+    config = builder.create_builder_config()
+    config.set_flag(trt.BuilderFlag.INT8)
+    config.builder_optimization_level = 0
+    config.int8_calibrator = calibrator = make_calibrator(trt, options.method, feed)
+    profile = builder.create_optimization_profile()
+    for name, source in sources.items():
+        profile.set_shape(name, source.shape, source.shape, source.shape)
+    config.add_optimization_profile(profile)
+    config.set_calibration_profile(profile)
+    builder.build_serialized_network(network, config)
+    if calibrator.problem is not None:
+        raise calibrator.problem
+    # Whether the engine itself could be built does not matter here.
+    if calibrator.cache is None:
+        raise Fatal("calibration", "TensorRT calibrated nothing: %s." % logger.take())
+    with open(options.cache, "wb") as file:
+        file.write(calibrator.cache)
+
+
 def start(channel, options):
     trt = import_tensorrt()
     hello = {"kind": "hello", "protocol": PROTOCOL, "tensorrt": str(trt.__version__), "python": platform.python_version()}
@@ -921,6 +1026,11 @@ def start(channel, options):
             channel.write({"kind": "end", "cases": 0})
             return 0
         cuda.start()
+        if options.calibrate is not None:
+            channel.write(dict(hello, engine=None))
+            calibrate(trt, cuda, options, channel)
+            channel.write({"kind": "end", "cases": 0})
+            return 0
         engine = Engine(trt, cuda, options)
     except CudaError as error:
         raise Fatal("cuda", "The CUDA driver refused: %s." % error)
@@ -935,14 +1045,17 @@ def parse_options(arguments):
     parser.add_argument("--engine")
     parser.add_argument("--onnx")
     parser.add_argument("--stripped", action="store_true")
+    parser.add_argument("--calibrate")
+    parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
+    parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")
     parser.add_argument("--probe", action="store_true")
     options = parser.parse_args(arguments)
-    if not options.probe and options.engine is None:
-        parser.error("--engine or --probe is needed")
+    if not options.probe and options.engine is None and (options.calibrate is None or options.cache is None):
+        parser.error("--engine, --probe, or --calibrate with --cache is needed")
     return options
 
 

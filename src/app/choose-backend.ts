@@ -70,6 +70,7 @@ function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 			return backend.build({ ...job, cacheFolder: own });
 		},
 		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
+		calibrationOf: async (engine) => (await (await of(engine)).calibrationOf?.(engine)) ?? null,
 		infer: async (job) => (await of(job.engine)).infer(job),
 		measure: async (job) => (await of(job.engine)).measure(job),
 		count: async (job) =>

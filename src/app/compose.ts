@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
+import { findCalibrationData } from "../adapters/files/calibration-data.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
@@ -72,6 +73,7 @@ export function compose(
 		files: fileStore(),
 		models: fileModelReader(),
 		tensors: fileTensorReader(),
+		calibrationData: findCalibrationData,
 		backend,
 		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
 		...keptByRuns(config, world.environment),

@@ -23,11 +23,20 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
+	/** The assets' calibration cases, read one by one. @throws ConfigError. */
+	calibrationCases?: AsyncIterable<InferCase>;
 	onPhase?(phase: string): void;
 }
 
 /** A probe's cases ask for more than a golden's. */
 export type InferCase = Omit<ProbeCase, "batch">;
+
+export interface Calibration {
+	/** Of the cache. */
+	path: string;
+	/** Largest absolute value by tensor. */
+	ranges: ReadonlyMap<string, number>;
+}
 
 export interface InferJob {
 	engine: BuiltEngine;
@@ -58,11 +67,23 @@ export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "t
 	plugins: readonly string[];
 }
 
-/** Runs golden cases in TensorRT's Python API. */
+export interface CalibrationJob
+	extends Pick<GoldenWorkerJob, "device" | "plugins" | "timeoutMs" | "logPath"> {
+	modelPath: string;
+	cases: AsyncIterable<InferCase>;
+	method: "entropy" | "minmax";
+	/** TensorRT before 10 takes int64 as int32. */
+	narrowsIntegers: boolean;
+	cachePath: string;
+}
+
+/** Runs golden cases, and calibrates, in TensorRT's Python API. */
 export interface GoldenWorker {
 	probe(): Promise<{ tensorrt: string } | { absent: string }>;
 	/** @throws ConfigError output-unwritable if the log cannot be written. */
 	infer(job: GoldenWorkerJob): Promise<InferResult>;
+	/** Writes the cache; returns TensorRT's version. @throws ToolError; ConfigError output-unwritable, and of the inputs. */
+	calibrate?(job: CalibrationJob): Promise<{ tensorrt: string }>;
 }
 
 export type TimedInput = FilledInput & { name: string };
@@ -147,6 +168,8 @@ export interface Backend {
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
+	/** null without a readable calibration cache. */
+	calibrationOf?(engine: BuiltEngine): Promise<Calibration | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	count?(job: CountJob): Promise<CountResult>;

@@ -2,6 +2,7 @@
 import type { Backend } from "./backend.ts";
 import type { Reference } from "./reference.ts";
 import type {
+	CalibrationFinder,
 	Clock,
 	CustomCommands,
 	Files,
@@ -19,6 +20,7 @@ export interface Ports {
 	files: Files;
 	models: ModelReader;
 	tensors: TensorReader;
+	calibrationData: CalibrationFinder;
 	backend: Backend;
 	/** Absent if deviating tensors cannot be searched for. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;

@@ -1,11 +1,12 @@
 // Ports to the machine and its user.
 
-import type { TensorFile } from "../../generated/golden.ts";
+import type { DType, TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { Fault, ToolCode } from "../core/errors.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
+import type { EngineAssets } from "../core/plan/plan.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 import type { CommandAnswer, CommandRequest } from "../golden/core/compare/check-output.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
@@ -48,6 +49,18 @@ export interface TensorReader {
 	/** @throws ConfigError golden-missing, tensor-invalid. */
 	read(path: string, file: TensorFile): Promise<Tensor>;
 }
+
+/** @throws ConfigError golden-missing, golden-invalid, tensor-invalid. */
+export type CalibrationFinder = (wanted: CalibrationWanted) => Promise<CalibrationData>;
+
+export interface CalibrationWanted {
+	/** A golden's manifest, or a folder with a file per case. */
+	path: string;
+	inputs: readonly { name: string; dtype: DType }[];
+	most?: number | undefined;
+}
+
+export type CalibrationData = Required<NonNullable<EngineAssets["calibration"]>>;
 
 export interface FileCache {
 	list(prefix: string): Promise<string[]>;

@@ -9,7 +9,8 @@ import { diffEngines } from "../engine/core/diff.ts";
 import { type EngineModel, engineModel } from "../engine/core/model.ts";
 import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
-import type { Ports } from "../ports/ports.ts";
+import type { Progress } from "../ports/world.ts";
+import { calibrationCases, withCalibration } from "./calibration.ts";
 import { isBlocked } from "./preflight.ts";
 import { type PreparedModel, recipeOf } from "./prepared.ts";
 
@@ -29,7 +30,10 @@ interface Built {
 	engine?: BuiltEngine;
 }
 
-type BuildPorts = Pick<Ports, "progress"> & { backend: Pick<Backend, "build" | "layersOf"> };
+type BuildPorts = Parameters<typeof calibrationCases>[1] & {
+	progress: Progress;
+	backend: Pick<Backend, "build" | "layersOf" | "calibrationOf">;
+};
 
 export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerator<Built> {
 	ports.progress.stage("build", input.models.length);
@@ -62,12 +66,13 @@ async function withLayerWarnings(
 	base: BuiltEngine | undefined,
 	{ backend }: BuildPorts,
 ): Promise<Built> {
-	const { engine } = built;
-	if (engine === undefined || engine.arm === "base") return built;
+	if (built.engine === undefined) return built;
+	const engine = await withCalibration(built.engine, base, backend);
+	if (engine.arm === "base") return { record: engine.record, engine };
 	// Layers of another precision are all new.
 	const isComparable = base?.spec.engine.precision === engine.spec.engine.precision;
 	const found = await warnOfLayers({ base: isComparable ? base : undefined, head: engine }, backend);
-	const record = { ...built.record, warnings: [...built.record.warnings, ...found] };
+	const record = { ...engine.record, warnings: [...engine.record.warnings, ...found] };
 	return { record, engine: { ...engine, record } };
 }
 
@@ -122,18 +127,21 @@ async function buildOne(
 		cacheFolder: rebuilds > 1 ? undefined : `${outFolder}/cache`,
 		logPath: `${outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs,
+		calibrationCases: calibrationCases(prepared, ports),
 		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { ...recipe, record, path: record.enginePath } };
 }
 
-/** Wrong dimensions are a fault of this engine only. */
+const engineFaults = ["config-dims", "tensor-invalid", "golden-missing", "path-outside-workspace"];
+
+/** Wrong dimensions and calibration data are a fault of this engine only. */
 async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {
 	try {
 		return await backend.build(job);
 	} catch (error) {
-		if (!(error instanceof ConfigError) || error.code !== "config-dims") throw error;
+		if (!(error instanceof ConfigError) || !engineFaults.includes(error.code)) throw error;
 		return { ...notBuilt(job, "refused"), ...describeFault(error) };
 	}
 }

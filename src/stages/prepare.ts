@@ -3,6 +3,8 @@
 import type { BackendFacts } from "../../generated/result.ts";
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
+import { toDType } from "../core/onnx/element-type.ts";
+import { feeds, type OnnxModel } from "../core/onnx/model.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -24,7 +26,7 @@ interface PrepareInput {
 	timeoutMs: number;
 }
 
-type PreparePorts = Pick<Ports, "models" | "shell" | "progress"> & { files: AssetFiles };
+type PreparePorts = Pick<Ports, "models" | "shell" | "progress"> & AssetPorts;
 
 type CommandFailure = Omit<Fault, "code">;
 
@@ -113,7 +115,7 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 			: await ports.models.read(path ?? `${folder.path}/${onnx}`);
 	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
-	const assets = await readAssets(tensorrt, folder.path, ports.files);
+	const assets = await readAssets(tensorrt, model.onnx, folder.path, ports);
 	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
 	const { what, path: asset } = assets;
 	if (arm === "base" && assets.state === "missing") return absentFromBase(asset, wanted);
@@ -170,13 +172,16 @@ interface MissingAsset {
 	what: string;
 }
 
-type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
+interface AssetPorts extends Pick<Ports, "calibrationData"> {
+	files: Pick<Files, "realPath" | "size" | "sha256">;
+}
 
 /** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
 async function readAssets(
 	{ plugins, calibration }: EngineSpec["engine"]["tensorrt"],
+	{ graph }: OnnxModel,
 	folder: string,
-	files: AssetFiles,
+	{ files, calibrationData }: AssetPorts,
 ): Promise<EngineAssets | MissingAsset> {
 	const read = async (path: string, what: string): Promise<Asset | MissingAsset> => {
 		const real = await confine(files, folder, path);
@@ -191,6 +196,14 @@ async function readAssets(
 		libraries.push({ ...asset, dynamic });
 	}
 	if (calibration === undefined) return { plugins: libraries };
-	const asset = await read(calibration.path, "calibration cache");
+	const { path: wanted, data } = calibration;
+	if (data !== undefined) {
+		const path = await confine(files, folder, wanted);
+		if (path === null) return { state: "missing", path: wanted, what: "calibration data" };
+		const inputs = feeds(graph).flatMap(({ name, dtype }) => ({ name, dtype: toDType(dtype) ?? "float32" }));
+		const found = await calibrationData({ path, inputs, most: data.cases });
+		return { plugins: libraries, calibration: found };
+	}
+	const asset = await read(wanted, "calibration cache");
 	return "state" in asset ? asset : { plugins: libraries, calibration: asset };
 }

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { fileStore } from "../../src/adapters/files/store.ts";
+import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { judgeBuild } from "../../src/core/gates/figures.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
@@ -58,6 +60,7 @@ it("warnOfLayers counts what a head without a base has, and the gate does not wa
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });
 
+const disk = { files: fileStore(), tensors: fileTensorReader() };
 const plainBuild = {
 	...{ findings: [], strict: false, sharesUnchanged: false },
 	...{ rebuilds: 1, outFolder: "out", timeoutMs: 1 },
@@ -77,7 +80,7 @@ it("build names which build of an engine is running", async () => {
 	};
 	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Models;
 	const input = { ...plainBuild, models, rebuilds: 2 };
-	for await (const _ of build(input, { progress, backend: twice }));
+	for await (const _ of build(input, { ...disk, progress, backend: twice }));
 	expect(told).toEqual(["build 1 of 2, half-way", "build 2 of 2", "build 2 of 2, half-way"]);
 });
 
@@ -99,7 +102,7 @@ it.each([
 		};
 		const input = { ...plainBuild, models };
 		const warnings: unknown[] = [];
-		for await (const { record } of build(input, { progress: silent, backend: recorded }))
+		for await (const { record } of build(input, { ...disk, progress: silent, backend: recorded }))
 			warnings.push(...record.warnings);
 		expect(warnings).toMatchObject(flags.map((flag) => ({ class: "fp32-island", ...flag })));
 		expect(warnings).toHaveLength(flags.length);

@@ -60,6 +60,12 @@ it("the stage preflight leaves operators that TensorRT lacks to the plugins that
 	const ranges = { tensorrt: { plugins: [], flags: [], calibration: { path: "net.cache", pointer: "" } } };
 	expect(codes(await judge("classifier", on10, int8))).toEqual(["head warning precision-uncalibrated"]);
 	expect(await judge("classifier", on10, { ...int8, ...ranges })).toEqual([]);
+	const removed = await judge("classifier", on11, { ...int8, ...ranges });
+	expect(codes(removed)).toEqual(["base error calibration-unusable", "head error calibration-unusable"]);
+	expect(removed[0]?.message).toBe("TensorRT 11.1 has no calibration, so `calibration` has no use.");
+	expect(removed[0]?.fix).toContain("NVIDIA Model Optimizer");
+	const unused = await judge("quantised", on10, { ...int8, ...ranges });
+	expect(codes(unused)).toEqual(["head warning calibration-unusable"]);
 });
 
 it("the stage preflight foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {

@@ -1,6 +1,7 @@
-import { symlinkSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { findCalibrationData } from "../../src/adapters/files/calibration-data.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { prepare } from "../../src/stages/prepare.ts";
@@ -18,7 +19,10 @@ async function prepareHead(path: string, engine = both) {
 	const rest = { hasBaseConfig: true, backend: "tensorrt", logFolder: "", timeoutMs: 1 } as const;
 	const input = { sides: [{ folder, specs }], ...rest };
 	const { model } = fakeEngine("head", "a");
-	const ports = { models: { read: async () => model }, files: fileStore(), progress: silent };
+	const ports = {
+		...{ models: { read: async () => model }, files: fileStore(), progress: silent },
+		calibrationData: findCalibrationData,
+	};
 	for await (const one of prepare(input, ports as unknown as Parameters<typeof prepare>[1])) return one;
 	throw new Error("nothing was prepared");
 }
@@ -36,6 +40,34 @@ it("prepare gives absolute paths and digests of plugins and calibration caches",
 			calibration: { path: join(folder, "net.cache"), sha256: expect.stringMatching(/^2e7d2c03a9507ae2/) },
 		},
 	});
+});
+
+const onData = (from: string) =>
+	`precision: int8, golden: golden.json, calibration: { from: ${from}, cases: 1 }`;
+
+it("prepare gives the cases that an engine is calibrated on: its golden's, or another's", async () => {
+	const text = readFileSync("test/fixtures/project/golden/golden.json", "utf8");
+	const folder = folderWith({ "golden.json": text, "other/golden.json": text });
+	for (const [from, path] of [
+		["golden", folder],
+		["other/golden.json", join(folder, "other")],
+	] as const) {
+		const calibration = { path, cases: [{ id: expect.any(String) }], sha256: expect.any(String) };
+		expect(await prepareHead(folder, onData(from))).toMatchObject({
+			state: "ready",
+			assets: { calibration },
+		});
+	}
+});
+
+it("prepare complains of calibration data that is missing, damaged or outside", async () => {
+	const folder = folderWith({ "cases/a.npy": "?" });
+	symlinkSync("/etc", join(folder, "link"));
+	const faults = ["gone", "cases", "link"].map(async (from) => {
+		const prepared = await prepareHead(folder, onData(from));
+		return prepared.state === "broken" && prepared.arm === "head" && prepared.fault.code;
+	});
+	expect(await Promise.all(faults)).toEqual(["asset-missing", "tensor-invalid", "path-outside-workspace"]);
 });
 
 it.each([

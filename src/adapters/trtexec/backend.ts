@@ -7,6 +7,7 @@ import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { Backend, GoldenWorker } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, layersOf } from "./build.ts";
+import { calibrationOf } from "./calibrate.ts";
 import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
@@ -51,6 +52,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		fingerprint: async () => fingerprintOf(options),
 		build: (job) => buildEngine(job, context),
 		layersOf: ({ path }) => layersOf(path),
+		calibrationOf,
 		infer: (job) => inferCases(job, context),
 		measure: (job) => measureRun(job, context),
 		profile: (job) => profileEngine(job, context),

@@ -65,7 +65,7 @@ export async function buildRequest(
 	return { job, places, argv, files };
 }
 
-const hashOf = (text: string | Uint8Array): string =>
+export const hashOf = (text: string | Uint8Array): string =>
 	createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 async function timingHash(path: string | undefined): Promise<string | null> {

@@ -21,6 +21,7 @@ import {
 	restoreTimingCache,
 	saveBuild,
 } from "./build-cache.ts";
+import { calibrate } from "./calibrate.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildNotes, describeTool, portableFlags, refusalOf } from "./failure.ts";
 import { describePlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
@@ -31,7 +32,8 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 	const started = performance.now();
 	try {
 		const places = await preparePlaces(job);
-		const request = await buildRequest(job, places, buildArgs(job, places, context));
+		const own = await calibrate(job, context);
+		const request = await buildRequest(own, places, buildArgs(own, places, context));
 		const cached = await restoreEngine(request, context);
 		return await (cached === null ? buildAnew(request, context) : recall(cached, request, context));
 	} catch (error) {

@@ -1,4 +1,5 @@
 // Fetches the files of Git LFS that the gate reads, and no others.
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Arm } from "../../../generated/result.ts";
 import { readStructure } from "../../adapters/files/model-reader.ts";
@@ -45,13 +46,20 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
+	const data = specs.flatMap(({ engine: { tensorrt } }) =>
+		tensorrt.calibration?.data === undefined ? [] : [join(path, tensorrt.calibration.path)],
+	);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
 	const goldens = new Set(
 		specs.flatMap(({ engine: { golden } }) =>
 			golden === undefined || arm === "base" ? [] : [join(path, golden)],
 		),
 	);
-	const lists = [...[...models].map(externalData), ...[...goldens].map(tensorFiles)];
+	const lists = [
+		...[...models].map(externalData),
+		...[...goldens].map(tensorFiles),
+		...[...new Set(data)].map(calibrationFiles),
+	];
 	return (await Promise.all(lists.map((list) => list.catch(leaveToStages)))).flat();
 }
 
@@ -64,6 +72,11 @@ async function tensorFiles(manifest: string): Promise<string[]> {
 	const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
 	const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
 	return files.map((file) => join(dirname(manifest), file.path));
+}
+
+async function calibrationFiles(path: string): Promise<string[]> {
+	if (path.endsWith(".json")) return tensorFiles(path);
+	return (await readdir(path).catch(() => [])).map((name) => join(path, name));
 }
 
 function leaveToStages(error: unknown): [] {

@@ -46,12 +46,19 @@ export interface PluginConfig {
 	pointer: string;
 }
 
+export interface CalibrationConfig {
+	path: string;
+	pointer: string;
+	/** Present: `path` is a golden's manifest or a folder of tensors. Absent: it is a calibration cache. */
+	data?: { method: "entropy" | "minmax"; cases?: number | undefined };
+}
+
 export interface TensorRtConfig {
 	workspaceBytes?: number;
 	optimizationLevel?: number;
 	plugins: readonly PluginConfig[];
 	dla?: { core: number; gpuFallback: boolean };
-	calibration?: { path: string; pointer: string };
+	calibration?: CalibrationConfig;
 	flags: readonly string[];
 }
 

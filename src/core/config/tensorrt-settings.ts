@@ -1,6 +1,6 @@
 // Resolves how TensorRT builds an engine.
-import type { EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
-import type { PluginConfig, TensorRtConfig } from "./config.ts";
+import type { CalibrationFile, EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
+import type { CalibrationConfig, PluginConfig, TensorRtConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { checkPath, parseSize } from "./values.ts";
@@ -13,7 +13,13 @@ export function* resolveTensorRt(
 	const { dla, calibration, precision } = engine;
 	const at = (key: keyof EngineFile & keyof ModelFile) =>
 		`${engine[key] === undefined ? modelPointer : pointer}/${key}`;
-	const { workspace, "optimization-level": level, plugins = [], flags = [] } = { ...model, ...engine };
+	const {
+		workspace,
+		"optimization-level": level,
+		plugins = [],
+		flags = [],
+		golden,
+	} = { ...model, ...engine };
 	const calibrationPointer = `${pointer}/calibration`;
 	if (dla !== undefined && precision !== "fp16" && precision !== "int8") {
 		const expected = "precision fp16 or int8";
@@ -36,9 +42,25 @@ export function* resolveTensorRt(
 		calibration:
 			calibration === undefined
 				? undefined
-				: { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer },
+				: yield* resolveCalibration(calibration, calibrationPointer, golden),
 		flags: yield* checkFlags(at("flags"), flags),
 	};
+}
+
+function* resolveCalibration(
+	file: string | CalibrationFile,
+	pointer: string,
+	golden: string | undefined,
+): Resolution<CalibrationConfig> {
+	if (typeof file === "string") return { path: yield* checkPath(pointer, file), pointer };
+	const { from, method = "entropy", cases } = file;
+	const at = `${pointer}/from`;
+	if (from === "golden" && golden === undefined) {
+		const fix = "Name a folder of tensors instead, or give the engine a golden.";
+		yield { pointer: at, says: "is golden, and the engine has none", fix };
+	}
+	const path = from === "golden" ? (golden ?? from) : yield* checkPath(at, from);
+	return { path, pointer: at, data: { method, cases } };
 }
 
 function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginConfig> {

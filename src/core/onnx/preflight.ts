@@ -3,7 +3,7 @@ import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cycles, graphOutputs, names, versions } from "./findings/graph.ts";
 import { operators, randomness } from "./findings/operators.ts";
-import { hardware, precision, quantisation } from "./findings/precision.ts";
+import { hardware, placement, precision, quantisation } from "./findings/precision.ts";
 import { onnxRuntimeLimits, signatures } from "./findings/signatures.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
@@ -38,6 +38,7 @@ const rules: readonly Rule[] = [
 	elementTypes,
 	staticShapes,
 	quantisation,
+	placement,
 	topkLimit,
 ];
 

@@ -1,4 +1,5 @@
 // The engines and steps of a run.
+import type { TensorFile } from "../../../generated/golden.ts";
 import type { Arm, ProbeName } from "../../../generated/result.ts";
 import { firstArms } from "../compare/pairs.ts";
 import type { Config, EngineConfig, ModelConfig, ProbesConfig, WorkloadConfig } from "../config/config.ts";
@@ -18,9 +19,15 @@ export interface Asset {
 	sha256: string;
 }
 
+export interface CalibrationCase {
+	id: string;
+	inputs: Readonly<Record<string, TensorFile>>;
+}
+
 export interface EngineAssets {
 	plugins: readonly (Asset & { dynamic: boolean })[];
-	calibration?: Asset;
+	/** A cache; with `cases` the folder of the inputs to calibrate on, and the hash of these. */
+	calibration?: Asset & { cases?: readonly CalibrationCase[] };
 }
 
 /** Engine × input shapes × streams: one row of the performance table. */

@@ -25,7 +25,7 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 	const plugins = tensorrt.plugins.map(({ path, dynamic }, at) =>
 		hashed(`${path}${dynamic ? " (dynamic)" : ""}`, assets?.plugins[at]),
 	);
-	const { path: calibration } = tensorrt.calibration ?? {};
+	const { path: calibration, data } = tensorrt.calibration ?? {};
 	return new Map([
 		["precision", engine.precision],
 		["optimization-level", String(optimizationLevel)],
@@ -37,7 +37,12 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 		],
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
-		["calibration", calibration === undefined ? "none" : hashed(calibration, assets?.calibration)],
+		[
+			"calibration",
+			calibration === undefined
+				? "none"
+				: `${hashed(calibration, assets?.calibration)}${data ? ` (${data.method})` : ""}`,
+		],
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>

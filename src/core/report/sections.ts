@@ -1,6 +1,7 @@
 // The sections in the order of every report.
 import type { ReportSection } from "./section.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
+import { calibrationSection } from "./sections/calibration.ts";
 import {
 	coverageSection,
 	interfaceSection,
@@ -37,6 +38,7 @@ export const reportSections: readonly ReportSection[] = [
 	graphCostSection,
 	trendSection,
 	recipeSection,
+	calibrationSection,
 	interfaceSection,
 	limitChangeSection,
 	coverageSection,

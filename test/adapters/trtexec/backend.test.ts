@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
@@ -11,6 +11,27 @@ it("build builds an engine whose INT8 was never calibrated, and reports it, beca
 	expect(record.state, JSON.stringify(record.failure)).toBe("built");
 	expect(record.recipe?.["typing"]).toBe("FP32+INT8");
 	expect(record.notes?.[0]).toContain("int8 without calibration");
+});
+
+it("build hands trtexec the cache of its own calibration, and calibrationOf reads it", async () => {
+	const worker: GoldenWorker = {
+		probe: async () => ({ absent: "not asked" }),
+		infer: () => Promise.reject(new Error("not asked")),
+		async calibrate({ cachePath }) {
+			writeFileSync(cachePath, "TRT-100600-EntropyCalibration2\nimage: 3f800000\n");
+			return { tensorrt: "10.6.0" };
+		},
+	};
+	const faults = [recorded("build", "build-classifier-int8-no-calibration")];
+	const { backend, job } = bed({ comparison: "slower-head", faults, worker });
+	const calibration = "precision: int8, calibration: { from: golden }";
+	const asked = await job({ config: ["precision: fp16", calibration] });
+	const assets = { plugins: [], calibration: { path: "", sha256: "d", cases: [] } };
+	const calibrationCases = (async function* () {})();
+	const record = await backend.build({ ...asked, assets, calibrationCases });
+	expect(record.recipe?.["flags"]).toContain("--calib=calibration.cache");
+	const found = await backend.calibrationOf?.({ ...asked, assets, record, path: record.enginePath ?? "" });
+	expect([...(found?.ranges ?? [])]).toEqual([["image", 127]]);
 });
 
 it("build runs a plan once if the log does not show that it was loaded", async () => {

@@ -44,6 +44,15 @@ const quantised = (scale: number, zero: Uint8Array, dtype = 3): ModelInit => ({
 	nodes: "q = QuantizeLinear(x, s, z); y = DequantizeLinear(q, s, z)",
 	initializers: [tensor({ name: "s", raw: floats(scale) }), tensor({ name: "z", dtype, raw: zero })],
 });
+/** A convolution of dequantised values, to which `r` is added. */
+const residual = (
+	other: string,
+	end = "o = QuantizeLinear(b, s, z); y = DequantizeLinear(o, s, z)",
+): ModelInit => ({
+	inputs: [value("x", [1, 1, 2, 2])],
+	nodes: `q = QuantizeLinear(x, s, z); d = DequantizeLinear(q, s, z); c = Conv(d, w); ${other}; a = Add(c, r); b = Relu(a); ${end}`,
+	initializers: [...(quantised(1, Uint8Array.of(0)).initializers ?? []), weight("w", [1, 1, 1, 1])],
+});
 const short = tensor({ name: "w", dims: [4], raw: floats(1) });
 const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 
@@ -140,6 +149,11 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["scale-not-positive warning error", "a negative scale", quantised(-1, Uint8Array.of(0))],
 	["scale-not-positive warning error", "a scale that is no number", quantised(Number.NaN, Uint8Array.of(0))],
 	["topk-limit - error", "too large a K", { nodes: "y, i = TopK(x, k)", initializers: [ints("k", 3841)] }],
+	["qdq-placement - warning", "a residual branch that is not quantised", residual("r = Relu(x)")],
+	["qdq-placement - warning", "two INT8 branches", residual("r = Conv(d, w)")],
+	["qdq-placement - -", "a quantised residual branch", residual("r = DequantizeLinear(q, s, z)")],
+	["qdq-placement - -", "a constant, as of a bias", residual("r = Constant<value_float=1>()")],
+	["qdq-placement - -", "an Add that nothing quantises", residual("r = Relu(x)", "y = Relu(b)")],
 	["topk-limit - error", "k = Constant<value_ints=[5000]>(); y, i = TopK(x, k)"],
 	[
 		"tensor-too-big warning error",
@@ -187,7 +201,7 @@ it("finds a file that protobuf cannot hold", () => {
 it("finds every code at least once in these tables", () => {
 	const elsewhere =
 		"dims-conflict dims-unbound external-data-missing external-data-short external-data-outside external-data-lfs-pointer " +
-		"protobuf-too-big precision-hardware weights-too-big precision-typed precision-uncalibrated";
+		"protobuf-too-big precision-hardware weights-too-big precision-typed precision-uncalibrated calibration-unusable";
 	const tested = [...rows.map(([expected]) => expected.split(" ")[0]), ...elsewhere.split(" ")];
 	expect(new Set(tested)).toEqual(new Set(Object.keys(findingKinds)));
 });

@@ -24,6 +24,8 @@ function expectSameEngine(one: RecipeOf, other: RecipeOf, is: boolean) {
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = `${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`;
 
+const from = (method: string) => `calibration: { from: cases, method: ${method} }`;
+
 it.each([
 	["precision", "precision: fp16", "", "fp16", "int8"],
 	["optimization-level", "", "optimization-level: 0", "3", "0"],
@@ -33,6 +35,8 @@ it.each([
 	["plugins", "", "plugins: [a.so]", "none", "a.so"],
 	["plugins", "plugins: [a.so]", "plugins: [{ path: a.so, dynamic: true }]", "a.so", "a.so (dynamic)"],
 	["calibration", "", "calibration: net.cache", "none", "net.cache"],
+	["calibration", "calibration: net.cache", "calibration: { from: cases }", "net.cache", "cases (entropy)"],
+	["calibration", from("entropy"), from("minmax"), "cases (entropy)", "cases (minmax)"],
 	["dla", "", "dla: { core: 0 }", "none", "core 0"],
 	["dla", "dla: { core: 0 }", "dla: { core: 0, gpu-fallback: true }", "core 0", "core 0 with GPU fallback"],
 	["dims.batch", dims, dims.replace("max: 8", "max: 9"), "1 to 8, optimum 4", "1 to 9, optimum 4"],
@@ -54,7 +58,7 @@ it("the recipe changes with the model file, which has no row of its own", () => 
 	expectSameEngine(one, other, false);
 });
 
-it.each(["plugins: [a.so]", "calibration: net.cache"])(
+it.each(["plugins: [a.so]", "calibration: net.cache", "calibration: { from: net.cache }"])(
 	"the recipe changes with the bytes of %s",
 	(setting) => {
 		const withFile = (digit: string, engine = `${int8}, ${setting}`) => {

@@ -12,7 +12,7 @@ import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { recipeSentence } from "../../../src/core/report/sections/changes.ts";
 import { nodeChangeText } from "../../../src/core/report/sections/graph-costs.ts";
 import { reportSections } from "../../../src/core/report/sections.ts";
-import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { inEveryFormat } from "../../support/every-format.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
@@ -73,6 +73,32 @@ it("recipes list every setting that differs, and call an engine renamed that is 
 	expectAll(renamed, "encoder/old", "1 engine renamed, base → head");
 	expectNone(renamed, /built differently/);
 	expectAll(recipes({ ...change, was: "encoder/old" }), "1 engine built differently, 1 renamed");
+});
+
+const calibrated = (name: string) =>
+	inEveryFormat(
+		buildResult({
+			builds: [
+				buildBuild({ arm: "base", calibration: { tensors: 3 } }),
+				buildBuild({
+					calibration: {
+						...{ method: "entropy", cases: 2, dataSha256: "d".repeat(64), tensors: 3 },
+						...{ changed: 2, drift: [{ tensor: name, base: 0, head: 1.5 }] },
+					},
+				}),
+			],
+		}),
+	);
+
+it("calibrations show the data of both sides, and the ranges that changed", () => {
+	const from = "2 of 3 ranges changed, from a stored cache to 2 cases (entropy, data dddddddddddd).";
+	expectAll(calibrated("conv1_out"), "Calibration: 1 engine with other ranges", from, "conv1_out", "1.5");
+	const same = buildResult({ builds: [buildBuild({ calibration: { tensors: 3, changed: 0, drift: [] } })] });
+	expectNone(inEveryFormat(same), /Calibration/);
+});
+
+it.each(hostileNames)("calibrations draw no markup from the tensor %j", (name) => {
+	expectNone(calibrated(name), /<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
 });
 
 it.each(hostileNames)("recipes draw no markup from the setting %j", (name) => {

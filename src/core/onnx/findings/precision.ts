@@ -42,12 +42,18 @@ export const precision: Rule = (subject) => {
 	if (tensorrt === null || wanted === undefined) return [];
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const quantisers = nodes.filter(({ op }) => /^(TRT_\w+)?(Quantize|Dequantize)Linear$/.test(op)).length;
-	const typed =
-		isAtLeast(tensorrt, 11, 0) === true
-			? byTypesAlone(wanted, { subject, quantisers, name: tensorrt.name })
-			: [];
+	const { name } = tensorrt;
+	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
+	if (isCalibrated === true && (isTyped || quantisers > 0)) {
+		const why = isTyped
+			? `${name} has no calibration`
+			: `${name} takes the ranges from the file's Q/DQ nodes`;
+		const severity = isTyped ? "error" : "warning";
+		return [finding("calibration-unusable", `${why}, so \`calibration\` has no use.`, { severity })];
+	}
+	const typed = isTyped ? byTypesAlone(wanted, { subject, quantisers, name }) : [];
 	if (typed.length > 0 || wanted !== "int8" || quantisers > 0 || isCalibrated === true) return typed;
-	const message = `The engine is configured as int8, and the file has no Q/DQ nodes: ${tensorrt.name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`;
+	const message = `The engine is configured as int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`;
 	return [finding("precision-uncalibrated", message)];
 };
 
@@ -150,6 +156,32 @@ export const quantisation: Rule = (subject) => {
 		return [nodeFinding("scale-not-positive", { node, scope }, { what, severity })];
 	});
 	return [...found, ...foldFaults(points)];
+};
+
+/** TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised (guide: Q/DQ placement). */
+export const placement: Rule = (subject) => {
+	const faultsIn = (scope: Scope): NodeFault[] => {
+		const makers = new Map(scope.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
+		const madeBy = (name: string | undefined) => makers.get(name ?? "");
+		const isPlain = (name: string) =>
+			madeBy(name)?.op !== "DequantizeLinear" && constantOf(subject, scope, name) === null;
+		const isInt8 = (name: string) => {
+			const { op = "", inputs = [] } = madeBy(name) ?? {};
+			return /^(Conv\w*|MatMul|Gemm)$/.test(op) && madeBy(inputs[0])?.op === "DequantizeLinear";
+		};
+		const quantised = scope.nodes.flatMap(({ op, inputs: [name] }) => {
+			const maker = madeBy(name);
+			return op !== "QuantizeLinear" ? [] : [name, maker?.op === "Relu" ? maker.inputs[0] : name];
+		});
+		const read = new Set(quantised);
+		return scope.nodes.flatMap((node) => {
+			const { op, inputs, outputs } = node;
+			if (op !== "Add" || !read.has(outputs[0]) || !inputs.some(isInt8) || !inputs.every(isPlain)) return [];
+			const fault = "adds a branch that is not quantised to an INT8 layer's, so that they do not fuse";
+			return [{ node, scope, code: "qdq-placement", fault }];
+		});
+	};
+	return subject.tensorrt === null ? [] : foldFaults(subject.scopes.flatMap(faultsIn));
 };
 
 /** TensorRT quantises symmetrically: it refuses zero points other than 0, and UINT8 except on special hardware. */

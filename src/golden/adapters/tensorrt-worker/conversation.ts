@@ -113,8 +113,7 @@ function createSender(
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
 	/** The number of cases that it wrote or refused: those that run together are one frame. */
 	const write = (input: Pipes["input"], first: number): number => {
-		const next = cases.findIndex(({ together }, index) => index > first && !together);
-		const group = cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
+		const group = groupAt(cases, first);
 		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes });
 		if (typeof pieces === "string") {
 			for (const index of group) refuse(index, pieces);
@@ -153,10 +152,16 @@ function createSender(
 	};
 }
 
-function encodeFitting(
+/** Indexes of a case and of those after it that run together with it. */
+function groupAt(cases: readonly InferCase[], first: number): number[] {
+	const next = cases.findIndex(({ together }, index) => index > first && !together);
+	return cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
+}
+
+export function encodeFitting(
 	[wireId = "", ...beside]: readonly string[],
 	{ inputs, refit }: Pick<InferCase, "inputs" | "refit"> = { inputs: {} },
-	limits: { dtypes: ReadonlyMap<string, string>; payloadBytes: number },
+	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
 	const fitted: Record<string, Tensor> = Object.create(null);

@@ -1,10 +1,15 @@
 // Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
 
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
 import { describeFailure, orFailure } from "../../../adapters/process/failure.ts";
 import type { Processes } from "../../../adapters/process/processes.ts";
 import type { ProcessRecord } from "../../../adapters/process/spawn.ts";
-import type { ToolCode } from "../../../core/errors.ts";
+import { orWriteError } from "../../../adapters/process/write-error.ts";
+import { type ToolCode, ToolError } from "../../../core/errors.ts";
 import type {
+	CalibrationJob,
 	GoldenWorker,
 	GoldenWorkerJob,
 	InferCase,
@@ -12,7 +17,8 @@ import type {
 	InferredCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
-import { createConversation, type Outcome } from "./conversation.ts";
+import { encodeEnd } from "../../formats/worker/messages.ts";
+import { createConversation, encodeFitting, type Outcome } from "./conversation.ts";
 
 export interface TensorRtWorkerOptions {
 	python: string;
@@ -29,6 +35,8 @@ export interface TensorRtWorker extends GoldenWorker {
 }
 
 const defaultPayloadBytes = 2 * 1024 ** 3;
+/** Packed files may become much larger. */
+const maxCasesBytes = 32 * 1024 ** 3;
 /** Importing TensorRT from a network disk takes tens of seconds. */
 const probeTimeoutMs = 120_000;
 const what = "TensorRT's Python worker";
@@ -37,6 +45,7 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 	return {
 		probe: () => probe(options),
 		infer: (job) => orFailure(() => infer(job, options)),
+		calibrate: (job) => calibrate(job, options),
 	};
 }
 
@@ -62,6 +71,45 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
+}
+
+/** The cases go through a file, since nothing answers them. */
+async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): Promise<{ tensorrt: string }> {
+	const { cachePath, modelPath, method, device, plugins } = job;
+	const casesPath = `${cachePath}.cases`;
+	try {
+		const frames = framesOf(job, options.payloadBytes ?? defaultPayloadBytes);
+		await orWriteError(pipeline(frames, createWriteStream(casesPath)), casesPath);
+		const files = [`--calibrate=${modelPath}`, `--cases=${casesPath}`, `--cache=${cachePath}`];
+		const settings = [
+			`--method=${method}`,
+			`--device=${device}`,
+			...plugins.map((path) => `--plugin=${path}`),
+		];
+		const run = { ...job, arguments: [...files, ...settings], cases: [] };
+		const { record, outcome } = await converse(run, options);
+		if (outcome.ended && outcome.hello !== null) return outcome.hello;
+		throw new ToolError(describeStop(record, outcome, run));
+	} finally {
+		await rm(casesPath, { force: true });
+	}
+}
+
+/** @throws ToolError; ConfigError of the cases. */
+async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadBytes: number) {
+	const type = narrowsIntegers ? "int32" : undefined;
+	let left = maxCasesBytes;
+	for await (const { id, inputs } of cases) {
+		const limits = { dtypes: { get: () => type }, payloadBytes: Math.min(left, payloadBytes) };
+		const pieces = encodeFitting([id], { inputs }, limits);
+		if (typeof pieces === "string") {
+			const message = `TensorRT cannot be given calibration case ${JSON.stringify(id)}: ${pieces}.`;
+			throw new ToolError({ code: "tool-output", message, fix: "Use fewer or smaller cases." });
+		}
+		for (const piece of pieces) left -= piece.length;
+		yield* pieces;
+	}
+	yield encodeEnd();
 }
 
 interface Run {
@@ -118,6 +166,7 @@ function describeStop(
 	return { ...ended, code, message, fix };
 }
 
+const fixOfCases = "Give calibration data of the model's types, all cases in one shape.";
 const errors: Readonly<Record<string, readonly [code: ToolCode, fix: string]>> = {
 	"tensorrt-missing": [
 		"tool-missing",
@@ -130,6 +179,9 @@ const errors: Readonly<Record<string, readonly [code: ToolCode, fix: string]>> =
 	plan: ["tool-output", "Build the engine with the TensorRT version that Python has, on this kind of GPU."],
 	plugin: ["tool-output", "Check the path of the plugin library and the libraries that it needs."],
 	format: ["tool-output", "Build the engine with linear memory formats of its inputs and outputs."],
+	input: ["tool-output", fixOfCases],
+	shape: ["tool-output", fixOfCases],
+	calibration: ["tool-output", "Read the log. A model with Q/DQ nodes has its ranges and is not calibrated."],
 	memory: ["tool-crashed", "Free GPU memory: look for other processes with nvidia-smi."],
 };
 const otherError = [

@@ -67,15 +67,12 @@ function skipped(probe: ProbeName, message: string): JudgedProbe {
 	return { probe, state: "skipped", got: null, allowed: null, message };
 }
 
-function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
+type Planned = Extract<PlannedProbe, { state: "planned" }>;
+
+function judgeOne(planned: Planned, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
-	if (context.isSeparate && inOneProcess.has(probe))
-		return skipped(probe, "Each case had a process of its own: install TensorRT's Python package.");
-	const failed = probe === "refit" ? failedRefit(context) : null;
-	if (failed?.code === "refit-missing") return skipped(probe, `${failed.message}.`);
-	const failure = failed?.message ?? (probe === "order" ? null : firstFailure(comparisons, context.answers));
-	if (failure !== null)
-		return { ...skipped(probe, `${failureTexts[probe] ?? usualFailure}: ${failure}`), state: "differs" };
+	const unanswered = judgeFailure(planned, context);
+	if (unanswered !== null) return unanswered;
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
@@ -88,6 +85,16 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	}
 	const state = isUnsteady(worst) ? "differs" : "agrees";
 	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
+}
+
+function judgeFailure({ probe, comparisons }: Planned, context: Context): JudgedProbe | null {
+	if (context.isSeparate && inOneProcess.has(probe))
+		return skipped(probe, "Each case had a process of its own: install TensorRT's Python package.");
+	const failed = probe === "refit" ? failedRefit(context) : null;
+	if (failed?.code === "refit-missing") return skipped(probe, `${failed.message}.`);
+	const failure = failed?.message ?? (probe === "order" ? null : firstFailure(comparisons, context.answers));
+	if (failure === null) return null;
+	return { ...skipped(probe, `${failureTexts[probe] ?? usualFailure}: ${failure}`), state: "differs" };
 }
 
 /** What one inference leaves behind does not reach the next process. */
@@ -135,14 +142,14 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const overflows =
 			comparison.isAtSize &&
 			usual?.state === "done" &&
-			isFinite(usual.outputs[output]) &&
-			![expected, got].every(({ outputs }) => isFinite(outputs[output]));
+			holdsFinite(usual.outputs[output]) &&
+			![expected, got].every(({ outputs }) => holdsFinite(outputs[output]));
 		if (overflows) return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true }];
 		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
 	});
 }
 
-function isFinite(tensor: Tensor | undefined): boolean {
+function holdsFinite(tensor: Tensor | undefined): boolean {
 	return tensor === undefined || !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 

@@ -4,6 +4,7 @@ import enum
 import json
 import os
 import signal
+import struct
 import time
 
 from . import cuda
@@ -290,3 +291,111 @@ class IExecutionContext:
         for index, value in enumerate(positions):
             ctypes.c_int64.from_address(address + 8 * index).value = value
         allocator.notify_shape(tensor["name"], (len(shape), len(found)))
+
+
+class BuilderFlag(enum.Enum):
+    INT8 = 2
+
+
+class NetworkDefinitionCreationFlag(enum.IntEnum):
+    EXPLICIT_BATCH = 0
+
+
+class IInt8EntropyCalibrator2:
+    name = "EntropyCalibration2"
+
+
+class IInt8MinMaxCalibrator:
+    name = "MinMaxCalibration"
+
+
+class Network:
+    """A model is JSON: {"inputs": [{"name", "dtype", "shape"}], "quantised"?, "passes"?}."""
+
+    inputs = ()
+    num_inputs = property(lambda self: len(self.inputs))
+
+    def get_input(self, index):
+        return self.inputs[index]
+
+
+class NetworkInput:
+    def __init__(self, tensor):
+        self.name = tensor["name"]
+        self.dtype = DataType[tensor["dtype"]]
+        self.shape = tuple(tensor["shape"])
+
+
+class OnnxParser:
+    def __init__(self, network, logger):
+        self.network = network
+        self.logger = logger
+
+    def parse_from_file(self, path):
+        with open(path, "rb") as file:
+            try:
+                self.network.model = json.loads(file.read().decode())
+            except ValueError:
+                self.logger.log(ILogger.ERROR, "ModelImporter: the file is no model")
+                return False
+        self.network.inputs = [NetworkInput(tensor) for tensor in self.network.model["inputs"]]
+        return True
+
+
+class OptimizationProfile:
+    def __init__(self):
+        self.shapes = {}
+
+    def set_shape(self, name, least, best, most):
+        assert least == best == most and -1 not in best
+        self.shapes[name] = best
+
+
+class BuilderConfig:
+    flags = profile = calibration_profile = None
+
+    def set_flag(self, flag):
+        assert flag == BuilderFlag.INT8
+
+    def add_optimization_profile(self, profile):
+        self.profile = profile
+
+    def set_calibration_profile(self, profile):
+        assert profile is self.profile
+
+
+class Builder:
+    def __init__(self, logger):
+        self.logger = logger
+
+    def create_network(self, flags):
+        assert flags == 1
+        return Network()
+
+    def create_builder_config(self):
+        return BuilderConfig()
+
+    def create_optimization_profile(self):
+        return OptimizationProfile()
+
+    def build_serialized_network(self, network, config):
+        """The scale of an input is its largest value over all cases / 127; the engine itself is not built."""
+        assert config.builder_optimization_level == 0
+        if network.model.get("quantised"):
+            self.logger.log(ILogger.WARNING, "Calibrator won't be used in explicit quantization mode")
+            return None
+        calibrator = config.int8_calibrator
+        assert calibrator.get_batch_size() == 1 and calibrator.read_calibration_cache() is None
+        names = [tensor.name for tensor in network.inputs]
+        largest = dict.fromkeys(names, 0.0)
+        while True:
+            addresses = calibrator.get_batch(names)
+            if addresses is None:
+                break
+            for name, address in zip(names, addresses):
+                count = bytes_of("FLOAT", config.profile.shapes[name]) // 4
+                largest[name] = max(largest[name], *(ctypes.c_float * count).from_address(address))
+        lines = ["TRT-100600-" + calibrator.name]
+        lines += ["%s: %s" % (name, struct.pack(">f", value / 127).hex()) for name, value in largest.items()]
+        calibrator.write_calibration_cache(memoryview("\n".join(lines + [""]).encode()))
+        return None
