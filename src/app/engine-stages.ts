@@ -1,6 +1,7 @@
 // The stages that use built engines.
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
+import { groupBy } from "../core/group.ts";
 import { listNames } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
@@ -9,6 +10,7 @@ import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
+import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { recordedFacts } from "./conclude.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
@@ -100,7 +102,9 @@ export async function* probeEngines(
 export function timingOf(engines: readonly BuiltEngine[], run: RunContext): MeasureInput {
 	const { measure } = run.input.config;
 	const workloads = timedWorkloads(run.prepared.plan, engines, run.seen().shapes);
-	const compared = workloads.filter((timed) => timed.base && !isIdentical(timed, measure)).length;
+	const siblings = run.seen().backend.kind === "tensorrt" ? siblingsOf(workloads, run).due : [];
+	const timed = [...workloads, ...siblings.map((pair) => pair.timed)];
+	const compared = timed.filter((one) => one.base && !isIdentical(one, measure)).length;
 	return {
 		workloads,
 		measure,
@@ -108,6 +112,29 @@ export function timingOf(engines: readonly BuiltEngine[], run: RunContext): Meas
 		noBase: (timed) => whyNoBase(timed, run),
 		outFolder: run.input.outFolder,
 	};
+}
+
+/** Unless the config or the night asks for all, only pairs that may show something new cost time on the GPU. */
+function siblingsOf(
+	workloads: readonly TimedWorkload[],
+	{ input }: RunContext,
+): Record<"due" | "spared", SiblingPair[]> {
+	const pairs = input.config.measure.looks.at(-1) ?? 0;
+	const isAsked = unchangedMode(input) !== "skip";
+	const groups = groupBy(
+		siblingPairs(workloads, { seed: input.seed, pairs }),
+		(pair) => isAsked || isDue(pair),
+	);
+	return { due: groups.get(true) ?? [], spared: groups.get(false) ?? [] };
+}
+
+export async function* timeSiblings(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
+	const { due, spared } = siblingsOf(timing.workloads, run);
+	const names = new Set(spared.map(({ timed, against }) => `${timed.workload.engineId} against ${against}`));
+	const why =
+		"Both engines are the base's, from the cache; nightly runs and unchanged-models: verify time them";
+	if (names.size > 0) yield { notes: [`Payoff not timed: ${listNames([...names])}. ${why}.`] };
+	yield* measureSiblings(due, timing, run.ports);
 }
 
 function whyNoBase(
@@ -137,9 +164,10 @@ export async function* countWorkloads(timing: MeasureInput, { ports }: RunContex
 			level === "workload" && workloads.some(({ workload }) => workload.config.gates[key] !== undefined),
 	);
 	yield {
-		notes: limits.map(
-			({ name }) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`,
-		),
+		notes: [
+			...limits.map(({ name }) => name),
+			...(workloads.some(({ head }) => head.spec.engine.against !== undefined) ? ["against"] : []),
+		].map((name) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`),
 	};
 	yield* count(timing, ports);
 }

@@ -25,6 +25,7 @@ import {
 	upgradeSection,
 } from "./sections/overview.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
+import { siblingSection } from "./sections/siblings.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
@@ -34,6 +35,7 @@ export const reportSections: readonly ReportSection[] = [
 	upgradeSection,
 	partSection,
 	workloadSection,
+	siblingSection,
 	evidenceSection,
 	graphCostSection,
 	trendSection,

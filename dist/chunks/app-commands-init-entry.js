@@ -1,0 +1,1 @@
+export{n as init}from"./app-commands-init.js";

@@ -1,0 +1,63 @@
+// Siblings: engines of one model of which one names the other under `against`, and has to be faster.
+import { groupBy } from "../group.ts";
+import type { EngineConfig, ModelConfig, WorkloadConfig } from "./config.ts";
+import { suggest } from "./did-you-mean.ts";
+import { formatName } from "./pointer.ts";
+import type { Resolution } from "./source.ts";
+
+/** Equal for workloads of the same sizes and streams, whatever they are called. */
+export function loadOf({ dims, streams }: Pick<WorkloadConfig, "dims" | "streams">): string {
+	return JSON.stringify([streams, Object.entries(dims).sort()]);
+}
+
+export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void> {
+	for (const { name, against, pointer, workloads } of engines) {
+		if (against === undefined) continue;
+		const loads = new Set(workloads.map(loadOf));
+		const sibling = engines.find((other) => other.name === against);
+		const fault =
+			sibling === undefined
+				? "which is no engine of this model"
+				: chainOf(name, engines).includes(name)
+					? "which leads back to this engine"
+					: sibling.workloads.some((workload) => loads.has(loadOf(workload)))
+						? null
+						: "with which it has no workload of the same sizes and streams";
+		if (fault === null) continue;
+		const others = engines.flatMap((other) => (other.name === name ? [] : [other.name]));
+		yield {
+			pointer: `${pointer}/against`,
+			says: `is ${formatName(against)}, ${fault}`,
+			expected: "another engine of this model, timed at the same sizes",
+			...suggest(against, others, "Name the engine that this one has to beat, such as fp16."),
+		};
+	}
+}
+
+/** The engines that `name` leads to, at most once around a circle. */
+function chainOf(name: string, engines: readonly EngineConfig[]): string[] {
+	const chain: string[] = [];
+	for (let at: string | undefined = name; at !== undefined && chain.length < engines.length; ) {
+		const last: string = at;
+		at = engines.find((engine) => engine.name === last)?.against;
+		if (at !== undefined) chain.push(at);
+	}
+	return chain;
+}
+
+/** Engines that have to be timed in one job: those that lead to the same one. */
+export function families(engines: readonly EngineConfig[]): EngineConfig[][] {
+	return [...groupBy(engines, ({ name }) => chainOf(name, engines).at(-1) ?? name).values()];
+}
+
+/** The base's `against`, by the name of the head's engine. */
+export function againstUnder(
+	base: { model: ModelConfig; engine: EngineConfig } | undefined,
+	model: string,
+	counterparts: ReadonlyMap<string, string>,
+): string | undefined {
+	const against = base?.engine.against;
+	const id = `${base?.model.name}/${against}`;
+	const [renamed = ""] = [...counterparts].find(([, other]) => other === id) ?? [];
+	return renamed.startsWith(`${model}/`) ? renamed.slice(model.length + 1) : against;
+}
