@@ -191,6 +191,8 @@ export interface EngineFile {
 	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
 	golden?: string;
+	/** Another engine of this model, which this one has to beat: both are timed in pairs, and `gates.payoff` judges. */
+	against?: string;
 	gates?: GatesFile;
 }
 export interface DimsFile {
@@ -217,6 +219,7 @@ export interface GatesFile {
 	p99?: ThresholdFile;
 	memory?: ThresholdFile;
 	throughput?: ThresholdFile;
+	payoff?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	work?: ThresholdFile;

@@ -30,6 +30,7 @@ export type GateName =
 	| "build"
 	| "golden"
 	| "latency"
+	| "payoff"
 	| "work"
 	| "p99"
 	| "memory"
@@ -107,6 +108,8 @@ export interface Result {
 	probes?: ProbeResult[];
 	/** Where outputs that do not match their golden first deviate from ONNX Runtime. */
 	bisections?: Bisection[];
+	/** Engines of the head timed against another engine of their model, which `against` names. */
+	siblings?: SiblingResult[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -478,43 +481,19 @@ export interface Bisection {
 	compared: number;
 	message: string;
 }
-export interface WorkloadResult {
+export interface SiblingResult {
 	part?: PartName;
-	id: string;
 	model: string;
 	engine: string;
 	workload: string;
-	precision: string;
-	shapes: {
-		[k: string]: number[];
-	};
-	streams: number;
-	verdict: VerdictKind;
+	/** The engine that this one has to beat. */
+	against: string;
 	latency: Comparison;
-	work?: Comparison;
-	/** Why the work may not follow the time where the change is; its gate then only warns. */
-	doubt?: string;
-	fresh?: Comparison;
-	p99: Comparison;
-	memory: Comparison;
-	base: ArmStats | null;
-	head: ArmStats | null;
-	noise: {
-		/** Coefficient of variation of run medians within one side. */
-		runCv: number | null;
-		/** Half width of the interval: the smallest change that this job can detect. */
-		detectable: number | null;
-	};
-	gpu?: WorkloadGpu;
+	sibling: ArmStats | null;
+	own: ArmStats | null;
 	/** Runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
-	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
-	notes?: string[];
-	layers?: WorkloadLayers;
-	explanation?: EngineDiff;
-	kernels?: WorkloadKernels;
-	runs: PerfRun[];
 }
 /** Base against head in one metric, with its interval. Fractions of the base: 0.042 is +4.2 %. */
 export interface Comparison {
@@ -557,6 +536,49 @@ export interface ArmStats {
 	throughputPerSecond: number | null;
 	peakMemoryBytes: number | null;
 }
+/** The latency gate's limits, fractions of the base; shown, never judged again. */
+export interface Limits {
+	warn?: number;
+	fail?: number;
+}
+export interface WorkloadResult {
+	part?: PartName;
+	id: string;
+	model: string;
+	engine: string;
+	workload: string;
+	precision: string;
+	shapes: {
+		[k: string]: number[];
+	};
+	streams: number;
+	verdict: VerdictKind;
+	latency: Comparison;
+	work?: Comparison;
+	/** Why the work may not follow the time where the change is; its gate then only warns. */
+	doubt?: string;
+	fresh?: Comparison;
+	p99: Comparison;
+	memory: Comparison;
+	base: ArmStats | null;
+	head: ArmStats | null;
+	noise: {
+		/** Coefficient of variation of run medians within one side. */
+		runCv: number | null;
+		/** Half width of the interval: the smallest change that this job can detect. */
+		detectable: number | null;
+	};
+	gpu?: WorkloadGpu;
+	/** Runs discarded for a cause and measured again. */
+	replaced: number;
+	limits?: Limits;
+	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
+	notes?: string[];
+	layers?: WorkloadLayers;
+	explanation?: EngineDiff;
+	kernels?: WorkloadKernels;
+	runs: PerfRun[];
+}
 /** The GPU under base and head; explains the verdict, never gates. */
 export interface WorkloadGpu {
 	base: GpuSummary | null;
@@ -584,11 +606,6 @@ export interface GpuUse {
 	memoryBandwidth: number | null;
 	smOccupancy?: number | null;
 	tensorActivity?: number | null;
-}
-/** The latency gate's limits, fractions of the base; shown, never judged again. */
-export interface Limits {
-	warn?: number;
-	fail?: number;
 }
 export interface WorkloadLayers {
 	base: ArmLayers | null;

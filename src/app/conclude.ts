@@ -7,6 +7,7 @@ import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
+import { judgePayoff } from "../core/gates/payoff.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -67,6 +68,7 @@ export function concludeResult(
 		goldenChanges: someOf(facts.goldenChanges),
 		probes: someOf(facts.probes),
 		bisections: someOf(facts.bisections),
+		siblings: someOf(facts.siblings),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
@@ -132,6 +134,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
 			return judgeWorkload(row, workload, { config, errors, builds });
+		}),
+		...judgeEach(facts.siblings, (sibling, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === sibling.workload);
+			return workload === undefined ? [] : judgePayoff(sibling, workload, { config, errors: facts.errors });
 		}),
 		...judgeChange(facts, input),
 	];

@@ -84,6 +84,7 @@ type ResultLists = Required<
 		| "goldenChanges"
 		| "probes"
 		| "bisections"
+		| "siblings"
 		| "errors"
 		| "notes"
 		| "files"
@@ -119,6 +120,7 @@ export const noFacts = {
 	untested: [],
 	probes: [],
 	bisections: [],
+	siblings: [],
 	rows: [],
 	errors: [],
 	notes: [],

@@ -23,6 +23,7 @@ import {
 	countWorkloads,
 	measureAgain,
 	probeEngines,
+	timeSiblings,
 	timingOf,
 	verifyEngines,
 } from "./engine-stages.ts";
@@ -118,6 +119,7 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	else {
 		yield* measure(timing, ports);
 		yield* measureAgain(timing, run);
+		yield* timeSiblings(timing, run);
 	}
 	yield { notes: ports.telemetry.degradations() };
 	yield enterStage("explain", ports);

@@ -17,6 +17,7 @@ import {
 	discarded,
 	discardInvalid,
 	engineOf,
+	inputsOf,
 	replacementCap,
 	type TimedRun,
 	timePair,
@@ -39,7 +40,7 @@ export interface Measured {
 	errors?: readonly ErrorRecord[];
 }
 
-type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
+export type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
 	backend: Pick<Backend, "measure">;
 };
 
@@ -166,9 +167,9 @@ async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): P
 	}
 }
 
-function commonOf({ inputs, workload }: TimedWorkload, { measure }: MeasureInput) {
+function commonOf({ workload }: TimedWorkload, { measure }: MeasureInput) {
 	const { threads, timeoutMs } = measure;
-	return { inputs, streams: workload.config.streams, seed: 1, threads, timeoutMs };
+	return { streams: workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
 /** Runs one short process per side, which warms caches and shows how long runs have to be. */
@@ -182,6 +183,7 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 		const result = await ports.backend.measure({
 			...commonOf(timed, input),
 			engine: engineOf(timed, arm),
+			inputs: inputsOf(timed, arm),
 			warmUpMs: 0,
 			durationMs: adaptsLength ? pilotMs : 0,
 			samplesPath: `${path}.f64`,

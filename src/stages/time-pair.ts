@@ -15,7 +15,7 @@ interface PairJob {
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
-	common: Omit<MeasureJob, "engine" | "samplesPath" | "logPath">;
+	common: Omit<MeasureJob, "engine" | "inputs" | "samplesPath" | "logPath">;
 }
 
 export interface TimedRun {
@@ -41,6 +41,7 @@ export async function timePair(
 		const fromMs = ports.clock.now();
 		const result = await ports.backend.measure({
 			...common,
+			inputs: inputsOf(timed, arm),
 			engine: engine.rebuilds?.[(build ?? 0) - 1] ?? engine,
 			samplesPath: `${outFolder}/${samples}`,
 			logPath: `${outFolder}/logs/measure-${name}-${order}.log`,
@@ -56,6 +57,10 @@ export async function timePair(
 
 export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
 	return arm === "base" && timed.base ? timed.base : timed.head;
+}
+
+export function inputsOf({ inputs, baseInputs = inputs }: TimedWorkload, arm: Arm): MeasureJob["inputs"] {
+	return arm === "base" ? baseInputs : inputs;
 }
 
 function toRun(

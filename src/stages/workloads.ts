@@ -161,6 +161,8 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
+	/** If the base takes others. */
+	baseInputs?: readonly TimedInput[];
 	firstArms: readonly Arm[];
 }
 

@@ -3,7 +3,7 @@ import type { Comparison, Interval } from "../../../generated/result.ts";
 import { formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
 /** `−0.2 % (99 % interval −0.9 to +0.5 %)`. */
-function renderChange(estimate: number, interval: Interval, level: number): string {
+export function renderChange(estimate: number, interval: Interval, level: number): string {
 	const digits = percentDigits((interval[1] - interval[0]) / 2);
 	const percent = (fraction: number) => formatPercent(fraction, { sign: true, digits });
 	const low = percent(interval[0]).replace(" %", "");

@@ -65,6 +65,8 @@ export interface EngineConfig {
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
+	/** Name of the engine of the same model that this one has to beat. */
+	against?: string;
 	gates: Gates;
 	pointer: string;
 }

@@ -28,6 +28,8 @@ export interface GateRecord {
 	label?: string;
 	isSpeed?: true;
 	isAcceptable?: true;
+	/** Less is worse: `fail` is at most `warn`. */
+	isLeast?: true;
 	bounds?: { figure: keyof ArmStats | "engineBytes"; label: string; isLeast?: true };
 }
 
@@ -48,6 +50,8 @@ const gateRecords = {
 	p99: { ...acceptable, name: "p99", label: "P99 latency", byDefault: { warn: 0.1, fail: 0.2 } },
 	// 5 % is more than the allocator's rounding.
 	memory: { ...acceptable, name: "memory", label: "peak memory", byDefault: { fail: 0.05 } },
+	// Less than run and build noise together would not be worth a second engine.
+	payoff: { ...compared, name: "payoff", label: "payoff", byDefault: { warn: 0.05 }, isLeast: true },
 	// Off by default, because it follows the latency, except with several streams.
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.

@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
-import type { Resolution } from "./source.ts";
+import type { Problem, Resolution } from "./source.ts";
 import { parseDuration, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
@@ -76,24 +76,36 @@ function* resolveGate(gate: GateRecord, leaves: Layer): Resolution<unknown> {
 	return Object.fromEntries(limits);
 }
 
-function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer): Resolution<Threshold> {
+function* resolveThreshold(gate: GateRecord, leaves: Layer): Resolution<Threshold> {
+	const { name, byDefault, isLeast } = gate;
 	const [warnLeaf, failLeaf] = [leaves.get(`${name}.warn`), leaves.get(`${name}.fail`)];
 	const initial = byDefault as Threshold;
 	const [warn, fail] = [warnLeaf?.value ?? initial.warn, failLeaf?.value ?? initial.fail];
 	const threshold: Threshold = {};
 	if (typeof warn === "number") threshold.warn = warn;
 	if (typeof fail === "number") threshold.fail = fail;
-	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail)
-		return threshold;
-	// A fail limit below the default warning replaces it.
-	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
+	const both = threshold as Required<Threshold>;
+	const isOrdered = isLeast ? !(both.warn < both.fail) : !(both.warn > both.fail);
+	if (isOrdered) return threshold;
+	// A fail limit stricter than the default warning replaces it.
+	if (warnLeaf === undefined) return { warn: both.fail, fail: both.fail };
+	yield { pointer: warnLeaf.pointer ?? "/gates", ...disorder(gate, both, failLeaf === undefined) };
+	return threshold;
+}
+
+function disorder(
+	{ kind, isLeast }: GateRecord,
+	{ warn, fail }: Required<Threshold>,
+	isDefault: boolean,
+): Omit<Problem, "pointer"> {
 	const format = (limit: number): string =>
 		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;
-	yield {
-		pointer: warnLeaf.pointer ?? "/gates",
-		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
-		expected: `at most ${format(threshold.fail)}`,
-		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
+	const [beyond, most, turn] = isLeast
+		? ["below", "least", "Raise warn or lower fail."]
+		: ["above", "most", "Lower warn or raise fail."];
+	return {
+		says: `is ${format(warn)}, ${beyond} the limit that fails, ${format(fail)}${isDefault ? " by default" : ""}`,
+		expected: `at ${most} ${format(fail)}`,
+		fix: isDefault ? "Set fail beside it, to a number or to off." : turn,
 	};
-	return threshold;
 }

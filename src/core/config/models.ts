@@ -1,6 +1,7 @@
 // Resolves models and their engines, which inherit dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
+import { checkAgainst } from "./against.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
@@ -67,6 +68,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const engines = yield* resolveEach(Object.entries(files), ([engine, of]) =>
 		resolveEngine(of, { ...around, name: engine }),
 	);
+	yield* checkAgainst(engines);
 	const probesPointer = `${pointer}/probes`;
 	const probes = yield* readProbes(file.probes, probesPointer);
 	return {
@@ -132,6 +134,7 @@ function* resolveEngine(
 			pointer: at("workloads"),
 		}),
 		golden: golden === undefined ? undefined : yield* checkPath(at("golden"), golden),
+		...(file.against !== undefined && { against: file.against }),
 		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
 	};

@@ -1,6 +1,7 @@
 // The rules that judge a change: the base's, so that a change cannot choose its own limits.
 import type { GateResult } from "../../../generated/result.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
+import { againstUnder, loadOf } from "./against.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { formatGate, gateEntries } from "./gate-records.ts";
 
@@ -38,7 +39,11 @@ export function underRulesOf(rules: Config, head: Config, counterparts: Counterp
 			...model,
 			notice: ruling.notice,
 			probes,
-			engines: pairs.map(({ engine, base }) => ruleEngine(engine, base?.engine)),
+			engines: pairs.map(({ engine, base }) => {
+				const ruled = ruleEngine(engine, base?.engine);
+				const against = againstUnder(base, model.name, counterparts) ?? engine.against;
+				return against === undefined ? ruled : { ...ruled, against };
+			}),
 		};
 	});
 	return { ...head, ...rulesOfFile(rules), models };
@@ -50,10 +55,8 @@ function rulesOfFile(config: Config): FileRules {
 
 function ruleEngine(head: EngineConfig, base: EngineConfig | undefined): EngineConfig {
 	if (base === undefined) return head;
-	const load = ({ dims, streams }: WorkloadConfig): string =>
-		JSON.stringify([streams, Object.entries(dims).sort()]);
 	const added = head.workloads.filter(
-		(own) => !base.workloads.some((other) => other.name === own.name || load(other) === load(own)),
+		(own) => !base.workloads.some((other) => other.name === own.name || loadOf(other) === loadOf(own)),
 	);
 	return {
 		...head,
@@ -108,7 +111,11 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 		seen.add(model);
 		const [was, is] = [other.engine, own.engine];
 		const subject = { model, engine: is.name };
-		compare(gatesShown(was, is.precision), gatesShown(is, is.precision), { ...subject, gates: was.gates });
+		compare(
+			[...againstShown(was, againstUnder(other, model, counterparts)), ...gatesShown(was, is.precision)],
+			[...againstShown(is, is.against), ...gatesShown(is, is.precision)],
+			{ ...subject, gates: was.gates },
+		);
 		for (const workload of was.workloads) {
 			const same = is.workloads.find(({ name }) => name === workload.name);
 			if (same)
@@ -142,6 +149,10 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Omit<Rule
 	});
 }
 
+function againstShown({ pointer }: EngineConfig, against: string | undefined): Rule[] {
+	return against === undefined ? [] : [{ key: "against", shown: against, pointer: `${pointer}/against` }];
+}
+
 function laxnessOf(limit: number | undefined, isLeast = false): number {
 	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
 }
@@ -152,12 +163,13 @@ function gatesShown(
 	precision?: EngineConfig["precision"],
 ): Rule[] {
 	const level = precision === undefined ? "workload" : "engine";
-	return gateEntries.flatMap(([key, { name, kind, options, bounds, level: own }]) => {
+	return gateEntries.flatMap(([key, { name, kind, options, bounds, isLeast, level: own }]) => {
 		if (own !== level) return [];
 		const value = gates[key];
 		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, bounds?.isLeast),
+			laxness:
+				typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, isLeast ?? bounds?.isLeast),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});

@@ -160,12 +160,13 @@ const recordKeys = [
 	"goldenChanges",
 	"probes",
 	"bisections",
+	"siblings",
 	"workloads",
 	"gates",
 	"errors",
 ] as const satisfies readonly (keyof Result)[];
 type Records = Pick<Result, (typeof recordKeys)[number]>;
-const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 9));
+const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 10));
 
 /** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {

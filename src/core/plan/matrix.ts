@@ -1,4 +1,5 @@
 // The job matrix: which part of the config each job measures, and on which runner that a change may choose.
+import { families } from "../config/against.ts";
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import {
@@ -116,9 +117,9 @@ function sharesOf(
 			return mine.map((model) => [model.name, patternsOf(model)]);
 		case "engine":
 			return mine.flatMap(({ name, engines }) =>
-				engines.map((engine): [string, string[]] => [
-					`${name}/${engine.name}`,
-					[exactPattern(name, engine.name)],
+				families(engines).map((family): [string, string[]] => [
+					`${name}/${family.map((engine) => engine.name).join("+")}`,
+					family.map((engine) => exactPattern(name, engine.name)),
 				]),
 			);
 	}

@@ -24,6 +24,7 @@ import {
 	upgradeSection,
 } from "./sections/overview.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
+import { siblingSection } from "./sections/siblings.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
@@ -33,6 +34,7 @@ export const reportSections: readonly ReportSection[] = [
 	upgradeSection,
 	partSection,
 	workloadSection,
+	siblingSection,
 	evidenceSection,
 	graphCostSection,
 	trendSection,

@@ -1,0 +1,60 @@
+// The gate `payoff`: an engine has to be faster than the sibling that it names.
+import type {
+	Comparison,
+	ErrorRecord,
+	GateResult,
+	GateStatus,
+	SiblingResult,
+} from "../../../generated/result.ts";
+import { renderChange, renderVerdict } from "../compare/sentence.ts";
+import type { Config, Gates, Threshold } from "../config/config.ts";
+import { counted } from "../text/labels.ts";
+import { formatLimit, formatPercent } from "../text/units.ts";
+import { type Level, placeVerdict } from "./figures.ts";
+
+/** How much faster a change of the time makes an engine: −0.5 is twice as fast, so 1. */
+export function gainOf(change: number): number {
+	return 1 / (1 + change) - 1;
+}
+
+export function judgePayoff(
+	sibling: SiblingResult,
+	level: Level,
+	{ config, errors }: { config: Config; errors: readonly ErrorRecord[] },
+): GateResult[] {
+	const { model, engine, workload, against, latency } = sibling;
+	const isExplained = errors.some((error) => error.model === model && error.workload === workload);
+	const status = statusOf(sibling, level.gates, isExplained);
+	const message = `Against ${against}: ${messageOf(latency, level.gates.payoff)}`;
+	return placeVerdict(["payoff", status, message], { model, engine, workload }, { config, ...level });
+}
+
+function messageOf(latency: Comparison, { warn, fail }: Threshold): string {
+	const { verdict, estimate, interval, pairs, level } = latency;
+	const isDecided = verdict === "improved" || verdict === "unchanged" || verdict === "regressed";
+	if (!isDecided || estimate === null || interval === null) return renderVerdict(latency);
+	const gain = gainOf(estimate);
+	const change =
+		pairs === 0 ? latency.reason : `${renderChange(estimate, interval, level)}, ${counted(pairs, "pair")}.`;
+	const speed = `${formatPercent(Math.abs(gain))} ${gain < 0 ? "slower" : "faster"}`;
+	const wanted = warn ?? fail;
+	return `${change} So it is ${speed}${wanted === undefined ? "" : `; ${formatLimit(wanted)} is wanted`}.`;
+}
+
+/** null if the gate is off. */
+function statusOf({ latency }: SiblingResult, gates: Gates, isExplained: boolean): GateStatus | null {
+	const { warn, fail } = gates.payoff;
+	if (warn === undefined && fail === undefined) return null;
+	const { verdict, estimate, interval } = latency;
+	const open = gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	if (verdict === "not-comparable") return gates.notComparable === "fail" && !isExplained ? "fail" : open;
+	if (verdict === "inconclusive" || verdict === "missing" || estimate === null) return open;
+	return gainStatus([gainOf(estimate), gainOf(interval?.[0] ?? estimate)], gates.payoff) ?? open;
+}
+
+/** Only what is certain fails, because the verdict is on the limit that warns; null if that is open. */
+function gainStatus([gain, most]: [number, number], { warn = -1, fail = -1 }: Threshold): GateStatus | null {
+	if (most < fail) return "fail";
+	if (gain < warn) return "warn";
+	return gain < fail ? null : "pass";
+}

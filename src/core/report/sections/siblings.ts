@@ -1,0 +1,71 @@
+// What each precision of a model costs and is worth: engines that `against` links.
+
+import { subjectName } from "../../text/labels.ts";
+import { formatBytes, formatMs } from "../../text/units.ts";
+import { changeText, dash, intervalText, levelText } from "../comparison-format.ts";
+import { nameOf } from "../html/markup.ts";
+import { drawTradeOff } from "../html/trade-off.ts";
+import {
+	type Block,
+	type Column,
+	heading,
+	numbers,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
+import { type SiblingRow, siblingFamilies } from "../sibling-rows.ts";
+
+function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
+	const first = rows.find(({ latency }) => latency?.interval != null)?.latency;
+	const level = first === undefined ? "" : ` (${levelText(first)} interval)`;
+	return [
+		heading<SiblingRow>("Engine", subjectName, {
+			cell: ({ model, engine, workload, part }) => nameOf(model, [engine, workload], part),
+		}),
+		plain("precision", ({ precision }) => precision || dash),
+		plain("best", bestText, {
+			tone: ({ isBest, error }) => (isBest ? "ok" : error.isWrong ? "bad" : null),
+		}),
+		numbers("time", ({ ms }) => ms, formatMs),
+		numeric(`against sibling${level}`, againstText, { sortBy: ({ latency }) => latency?.estimate ?? null }),
+		numeric("error", ({ error }) => error.text ?? dash, { sortBy: ({ error }) => error.relativeL2 }),
+		numbers("GPU memory", ({ memoryBytes }) => memoryBytes, formatBytes),
+		numbers("plan", ({ engineBytes }) => engineBytes, formatBytes),
+	];
+}
+
+function bestText({ isBest, error, place }: SiblingRow): string {
+	if (error.isWrong) return "fails its golden";
+	return isBest ? "best" : place === null ? "not compared" : dash;
+}
+
+function againstText({ against, latency }: SiblingRow): string {
+	if (against === undefined || latency === undefined) return "reference";
+	const interval = latency.interval === null ? "" : ` (${intervalText(latency)})`;
+	return `${changeText(latency)}${interval} ${against}`;
+}
+
+const legend =
+	"Best: no other engine is faster or more accurate beyond doubt without being worse in the other. Errors are the worst of the golden; within a factor of two they count as equal.";
+
+export const siblingSection: ReportSection = {
+	id: "siblings",
+	show({ result }, { format }) {
+		const families = siblingFamilies(result);
+		const rows = families.flat();
+		if (rows.length === 0) return null;
+		const blocks: Block[] = [
+			table("engines against their siblings", columnsOf(rows), rows, { noun: "engine" }),
+			sentence(legend, "quiet"),
+		];
+		const drawn = families.map(drawTradeOff);
+		return {
+			title: "Payoff: time against error",
+			blocks: format === "html" ? [{ kind: "figure", drawn }, ...blocks] : blocks,
+			isOpen: true,
+		};
+	},
+};
