@@ -32,6 +32,7 @@ const commands: readonly Entry[] = [
 	[history.compactTable, async () => (await import("../history/app/commands.ts")).compactHistory],
 	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
 	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
+	[tables.tuneTable, async () => (await import("./commands/tune.ts")).tune],
 	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
 	[tables.initTable, async () => (await import("./commands/init.ts")).init],
 ];

@@ -1,6 +1,7 @@
 // The stages that use built engines.
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
+import { groupBy } from "../core/group.ts";
 import { listNames } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
@@ -99,7 +100,7 @@ export async function* probeEngines(
 export function timingOf(engines: readonly BuiltEngine[], run: RunContext): MeasureInput {
 	const { measure } = run.input.config;
 	const workloads = timedWorkloads(run.prepared.plan, engines, run.seen().shapes);
-	const siblings = run.seen().backend.kind === "tensorrt" ? dueSiblings(workloads, run).due : [];
+	const siblings = run.seen().backend.kind === "tensorrt" ? siblingsOf(workloads, run).due : [];
 	const timed = [...workloads, ...siblings.map((pair) => pair.timed)];
 	const compared = timed.filter((one) => one.base && !isIdentical(one, measure)).length;
 	return {
@@ -112,31 +113,25 @@ export function timingOf(engines: readonly BuiltEngine[], run: RunContext): Meas
 }
 
 /** Unless the config or the night asks for all, only pairs that may show something new cost time on the GPU. */
-function dueSiblings(
+function siblingsOf(
 	workloads: readonly TimedWorkload[],
-	{ input, prepared }: RunContext,
-): { due: SiblingPair[]; spared: SiblingPair[] } {
-	const { looks } = input.config.measure;
-	const pairs = siblingPairs({
-		workloads,
-		looks,
-		seed: input.seed,
-		isLeftOut: (id) => input.headIds.has(id) && !prepared.plan.engines.some((spec) => spec.id === id),
-	});
+	{ input }: RunContext,
+): Record<"due" | "spared", SiblingPair[]> {
+	const pairs = input.config.measure.looks.at(-1) ?? 0;
 	const isAsked = unchangedMode(input) !== "skip";
-	const isWanted = (pair: SiblingPair): boolean => isAsked || isDue(pair);
-	return { due: pairs.filter(isWanted), spared: pairs.filter((pair) => !isWanted(pair)) };
+	const groups = groupBy(
+		siblingPairs(workloads, { seed: input.seed, pairs }),
+		(pair) => isAsked || isDue(pair),
+	);
+	return { due: groups.get(true) ?? [], spared: groups.get(false) ?? [] };
 }
 
 export async function* timeSiblings(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
-	const { due, spared } = dueSiblings(timing.workloads, run);
-	const names = spared.map(({ timed, against }) => `${timed.workload.engineId} against ${against}`);
-	if (names.length > 0)
-		yield {
-			notes: [
-				`The payoff was not timed again: ${listNames([...new Set(names)])}. Both engines are the base's, from the cache. Nightly runs time it, and measure.unchanged-models: verify does.`,
-			],
-		};
+	const { due, spared } = siblingsOf(timing.workloads, run);
+	const names = new Set(spared.map(({ timed, against }) => `${timed.workload.engineId} against ${against}`));
+	const why =
+		"Both engines are the base's, from the cache; nightly runs and unchanged-models: verify time them";
+	if (names.size > 0) yield { notes: [`Payoff not timed: ${listNames([...names])}. ${why}.`] };
 	yield* measureSiblings(due, timing, run.ports);
 }
 

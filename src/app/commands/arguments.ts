@@ -131,6 +131,16 @@ export function misused(option: string, expected: string, got: string): ConfigEr
 	);
 }
 
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** In ms. @throws ConfigError usage. */
+export function parseTime(option: string, text: string): number {
+	const [, value, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+	const unitMs = unitsMs[unit];
+	if (unitMs !== undefined) return Number(value) * unitMs;
+	throw misused(option, "a time with its unit, such as 2m", text);
+}
+
 function checkPositionals(
 	given: readonly string[],
 	table: CommandTable,

@@ -123,7 +123,7 @@ interface InitSizes extends KnownSizes {
 const limitMs = 10_000;
 
 /** @throws ConfigError config-dims if the given sizes contradict the model. */
-async function chooseInitSizes(
+export async function chooseInitSizes(
 	model: ModelOnDisk,
 	given: ShapeSource,
 	terminal: Terminal & { quiet: boolean },

@@ -220,6 +220,32 @@ export const acceptChangeTable = {
 	example: "trtgate accept trtgate-out --reason accuracy",
 } as const satisfies CommandTable;
 
+export const tuneTable = {
+	name: "tune",
+	positionals: ["MODEL"],
+	does: "tries precisions, optimization levels, streams and CUDA graphs of TensorRT on an ONNX file, and shows which are worth it",
+	options: {
+		quantised: {
+			value: "FILE",
+			does: "The same model with Q/DQ nodes, to be tried as INT8 or FP8.",
+			otherwise: "none",
+		},
+		golden: {
+			value: "DIR",
+			does: "Folder of a golden to check outputs against.",
+			otherwise: "recorded on ONNX Runtime from generated inputs",
+		},
+		dims: { ...dims, otherwise: "found by trial" },
+		shape: { ...shape, otherwise: "found by trial" },
+		"time-limit": { value: "TIME", does: "Limit of the whole search; what is done counts.", default: "10m" },
+		device: machine.device,
+		trtexec: machine.trtexec,
+		out: { value: "DIR", does: "Folder for results and the report.", default: "trtgate-tune" },
+		json,
+	},
+	example: "trtgate tune models/resnet50.onnx --quantised models/resnet50.qdq.onnx",
+} as const satisfies CommandTable;
+
 export const doctorTable = {
 	name: "doctor",
 	positionals: [],

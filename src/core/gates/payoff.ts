@@ -12,43 +12,41 @@ import { counted } from "../text/labels.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
 import { type Level, placeVerdict } from "./figures.ts";
 
-/** How much faster a change of the time makes an engine: −0.5 is twice as fast, so 1. */
-export function gainOf(change: number): number {
-	return 1 / (1 + change) - 1;
-}
-
 export function judgePayoff(
-	sibling: SiblingResult,
+	{ model, engine, workload, against, latency }: SiblingResult,
 	level: Level,
 	{ config, errors }: { config: Config; errors: readonly ErrorRecord[] },
 ): GateResult[] {
-	const { model, engine, workload, against, latency } = sibling;
 	const isExplained = errors.some((error) => error.model === model && error.workload === workload);
-	const status = statusOf(sibling, level.gates, isExplained);
+	const status = statusOf(latency, level.gates, isExplained);
 	const message = `Against ${against}: ${messageOf(latency, level.gates.payoff)}`;
 	return placeVerdict(["payoff", status, message], { model, engine, workload }, { config, ...level });
 }
 
+/** How much faster a change of the time makes an engine: −0.5 is twice as fast, so 1. */
+function gainOf(change: number): number {
+	return 1 / (1 + change) - 1;
+}
+
 function messageOf(latency: Comparison, { warn, fail }: Threshold): string {
-	const { verdict, estimate, interval, pairs, level } = latency;
-	const isDecided = verdict === "improved" || verdict === "unchanged" || verdict === "regressed";
-	if (!isDecided || estimate === null || interval === null) return renderVerdict(latency);
+	const { verdict, estimate, interval, pairs, level, reason } = latency;
+	if (verdict === "inconclusive" || estimate === null || interval === null) return renderVerdict(latency);
 	const gain = gainOf(estimate);
 	const change =
-		pairs === 0 ? latency.reason : `${renderChange(estimate, interval, level)}, ${counted(pairs, "pair")}.`;
-	const speed = `${formatPercent(Math.abs(gain))} ${gain < 0 ? "slower" : "faster"}`;
+		pairs === 0 ? reason : `${renderChange(estimate, interval, level)}, ${counted(pairs, "pair")}.`;
 	const wanted = warn ?? fail;
-	return `${change} So it is ${speed}${wanted === undefined ? "" : `; ${formatLimit(wanted)} is wanted`}.`;
+	const demand = wanted === undefined ? "" : `; ${formatLimit(wanted)} is wanted`;
+	return `${change} So it is ${formatPercent(Math.abs(gain))} ${gain < 0 ? "slower" : "faster"}${demand}.`;
 }
 
 /** null if the gate is off. */
-function statusOf({ latency }: SiblingResult, gates: Gates, isExplained: boolean): GateStatus | null {
+function statusOf(latency: Comparison, gates: Gates, isExplained: boolean): GateStatus | null {
 	const { warn, fail } = gates.payoff;
 	if (warn === undefined && fail === undefined) return null;
 	const { verdict, estimate, interval } = latency;
 	const open = gates.inconclusive === "fail" ? "fail" : "inconclusive";
 	if (verdict === "not-comparable") return gates.notComparable === "fail" && !isExplained ? "fail" : open;
-	if (verdict === "inconclusive" || verdict === "missing" || estimate === null) return open;
+	if (verdict === "inconclusive" || estimate === null) return open;
 	return gainStatus([gainOf(estimate), gainOf(interval?.[0] ?? estimate)], gates.payoff) ?? open;
 }
 

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
-import { type ArgumentsOf, misused, parseArguments } from "../../app/commands/arguments.ts";
+import { type ArgumentsOf, misused, parseArguments, parseTime } from "../../app/commands/arguments.ts";
 import { recordTable } from "../../app/commands/golden-tables.ts";
 import { parseDims, parseShapes } from "../../app/commands/sizes.ts";
 import { readConfigFile } from "../../app/config-file.ts";
@@ -63,9 +63,9 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		onnxruntime: args.text("onnxruntime"),
 		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
-		timeLimitMs: duration(args, "time-limit"),
+		timeLimitMs: parseTime("--time-limit", args.text("time-limit")),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
-		timeoutMs: duration(args, "timeout"),
+		timeoutMs: parseTime("--timeout", args.text("timeout")),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
@@ -148,16 +148,6 @@ function parseShares(texts: readonly string[]): LeastShares {
 			throw misused("--notice", "PRECISION=SHARE with a share from 0 to 1, such as fp16=0.9", text);
 		}),
 	);
-}
-
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-function duration(args: RecordArguments, name: "time-limit" | "timeout"): number {
-	const text = args.text(name);
-	const [, value, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-	const unitMs = unitsMs[unit];
-	if (unitMs !== undefined) return Number(value) * unitMs;
-	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
 /** The given author, else git's user; undefined if there is none. */

@@ -9,6 +9,7 @@ import {
 	type Block,
 	type Column,
 	heading,
+	long,
 	numbers,
 	numeric,
 	plain,
@@ -30,22 +31,22 @@ function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
 			tone: ({ isBest, error }) => (isBest ? "ok" : error.isWrong ? "bad" : null),
 		}),
 		numbers("time", ({ ms }) => ms, formatMs),
-		numeric(`against sibling${level}`, againstText, { sortBy: ({ latency }) => latency?.estimate ?? null }),
-		numeric("error", ({ error }) => error.text ?? dash, { sortBy: ({ error }) => error.relativeL2 }),
+		numeric("error", ({ error }) => error.text ?? dash, { sortBy: ({ error }) => error.value }),
 		numbers("GPU memory", ({ memoryBytes }) => memoryBytes, formatBytes),
 		numbers("plan", ({ engineBytes }) => engineBytes, formatBytes),
+		long(`against sibling${level}`, againstText, { sortBy: ({ latency }) => latency?.estimate ?? null }),
 	];
 }
 
 function bestText({ isBest, error, place }: SiblingRow): string {
-	if (error.isWrong) return "fails its golden";
+	if (error.isWrong) return "fails golden";
 	return isBest ? "best" : place === null ? "not compared" : dash;
 }
 
 function againstText({ against, latency }: SiblingRow): string {
 	if (against === undefined || latency === undefined) return "reference";
 	const interval = latency.interval === null ? "" : ` (${intervalText(latency)})`;
-	return `${changeText(latency)}${interval} ${against}`;
+	return `${changeText(latency)}${interval} against ${against}`;
 }
 
 const legend =

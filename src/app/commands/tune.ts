@@ -1,0 +1,233 @@
+// `trtgate tune`: tries what TensorRT can do with a model, by runs of the gate, and shows which variants are worth having.
+import { existsSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import type { Result, WorkloadResult } from "../../../generated/result.ts";
+import { systemClock } from "../../adapters/clock.ts";
+import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { defaultMeasure, defaultSettings } from "../../core/config/defaults.ts";
+import { findDims } from "../../core/config/find-dims.ts";
+import {
+	modelLines,
+	precisionVariants,
+	type Tuned,
+	tuneConfig,
+	type Variant,
+} from "../../core/config/tune.ts";
+import { BugError, ConfigError } from "../../core/errors.ts";
+import { joinRuns } from "../../core/merge/runs.ts";
+import { fullDetail } from "../../core/report/budget.ts";
+import { reportContext } from "../../core/report/highlights.ts";
+import { siblingSection } from "../../core/report/sections/siblings.ts";
+import { siblingFamilies } from "../../core/report/sibling-rows.ts";
+import { drawTerminal } from "../../core/report/terminal.ts";
+import { jsonText } from "../../core/text/escape.ts";
+import { formatCount, formatMs } from "../../core/text/units.ts";
+import { recordGolden } from "../../golden/app/record.ts";
+import { parseRecordOptions } from "../../golden/app/record-options.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { reportList, writeReport } from "../../stages/report.ts";
+import { compose } from "../compose.ts";
+import { exitCodes, exitOfResult, explainError } from "../exit.ts";
+import { gate } from "../gate.ts";
+import { stopOnSignals } from "../signals.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
+import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
+import { chooseInitSizes } from "./init.ts";
+import { showResult } from "./run.ts";
+import { parseDims, parseShapes } from "./sizes.ts";
+import { tuneTable } from "./tables.ts";
+
+interface Tuning {
+	args: ArgumentsOf<typeof tuneTable>;
+	terminal: Terminal;
+	out: string;
+	endMs: number;
+}
+
+const clock = systemClock();
+/** A build at the highest level takes several times as long. */
+const slowerBuild = 3;
+const otherMs = 60_000;
+const mostRefined = 2;
+
+export async function tune(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, tuneTable);
+	const endMs = clock.now() + parseTime("--time-limit", args.text("time-limit"));
+	const tuning: Tuning = { args, terminal, out: resolve(terminal.cwd, args.text("out")), endMs };
+	const { onnx, model } = await readInside(args.positionals[0] ?? "", terminal);
+	const file = args.text("quantised");
+	const quantised = file === undefined ? undefined : await readInside(file, terminal);
+	const { version, computeCapability } = await tensorRtOf(tuning);
+	const found = precisionVariants(model, { tensorrt: version, computeCapability }, quantised);
+	// With one precision, there is only the builder to turn.
+	const variants = found.length === 1 ? [...found, ...found.map(refined)] : found;
+	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const known = await chooseInitSizes(model, given, { ...terminal, quiet: true });
+	await fileStore().makeFolder(tuning.out);
+	const tuned: Tuned = {
+		name: basename(onnx).replace(/\.onnx$/i, ""),
+		onnx,
+		found: findDims(model.onnx, known),
+		golden: await goldenOf(model, tuning),
+	};
+	return conclude(await tryAll(tuning, tuned, variants), tuned, tuning);
+}
+
+/** @throws ConfigError path-outside-workspace. */
+async function readInside(path: string, { cwd }: Terminal): Promise<{ onnx: string; model: ModelOnDisk }> {
+	const onnx = relative(cwd, resolve(cwd, path));
+	if (!onnx.startsWith("..")) return { onnx, model: await fileModelReader().read(resolve(cwd, path)) };
+	const fix = "Run the command in a folder above it.";
+	throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${cwd}.`, fix });
+}
+
+/** @throws ConfigError backend-mismatch without TensorRT. */
+async function tensorRtOf({ args, terminal }: Tuning): Promise<Result["backend"]> {
+	const config = { ...defaultSettings, measure: defaultMeasure, ...args.given("device") };
+	const progress = progressFor(terminal, { quiet: true });
+	const { ports, processes } = compose(config, { ...terminal, progress, ...args.given("trtexec") });
+	const facts = await ports.backend.facts().finally(() => processes.killAll());
+	if (facts.kind === "tensorrt") return facts;
+	throw new ConfigError({
+		code: "backend-mismatch",
+		message:
+			"There is nothing to tune here: no trtexec with a GPU was found, and ONNX Runtime runs a model in the types of its file and is not timed.",
+		fix: "Run it on a machine with TensorRT and a GPU; `trtgate doctor` says what is missing.",
+	});
+}
+
+function refined(variant: Variant): Variant {
+	return { ...variant, name: `${variant.name}-level5`, level: 5 };
+}
+
+/** Undefined, with a note, if none can be recorded. */
+async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<string | undefined> {
+	const { args, terminal, out } = tuning;
+	const given = args.text("golden");
+	const folder =
+		given === undefined ? join(out, `golden-${sha256.slice(0, 12)}`) : resolve(terminal.cwd, given);
+	const manifest = join(folder, "golden.json");
+	const shown = relative(terminal.cwd, manifest);
+	if (given !== undefined || existsSync(manifest)) return shown;
+	const sizes = (["dims", "shape"] as const).flatMap((name) =>
+		args.texts(name).map((text) => `--${name}=${text}`),
+	);
+	// The sensitivity of a golden of generated inputs is not what is asked for here.
+	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
+	terminal.err("tune: golden\n");
+	try {
+		const options = await parseRecordOptions([path, `--out=${folder}`, ...sizes, ...limits], terminal);
+		await recordGolden(options, { ...terminal, echo: terminal.err });
+		return shown;
+	} catch (error) {
+		const { text, records } = explainError(error);
+		if (records.some(({ kind }) => kind === "internal")) throw error;
+		terminal.err(`note: Without a golden, errors stay unknown. ${text}`);
+		return undefined;
+	}
+}
+
+interface Tried {
+	result: Result;
+	reference: Variant | undefined;
+	chosen: Variant | undefined;
+	loads: readonly WorkloadResult[];
+}
+
+/** Precisions first; then the builder's level for the best of them; then the load of the fastest. */
+async function tryAll(tuning: Tuning, tuned: Tuned, first: readonly Variant[]): Promise<Tried> {
+	let result = await runStage(tuning, "variants", tuneConfig(tuned, first));
+	const plain = bestOf(result, first).filter(({ level }) => level === undefined);
+	const isTried = ({ name }: Variant): boolean => first.some((known) => known.name === name);
+	const more = plain
+		.slice(0, mostRefined)
+		.map(refined)
+		.filter((variant) => !isTried(variant));
+	const buildMs = Math.max(0, ...result.builds.map(({ durationMs }) => durationMs));
+	if (more.length > 0 && hasTime(tuning, more.length * slowerBuild * buildMs, "optimization level 5")) {
+		const text = tuneConfig(tuned, [...first.slice(0, 1), ...more]);
+		result = joinRuns(result, await runStage(tuning, "levels", text));
+	}
+	const [chosen] = bestOf(result, [...first, ...more]);
+	const loads: WorkloadResult[] = [];
+	for (const cudaGraph of chosen === undefined ? [] : [true, false]) {
+		const what = `streams ${cudaGraph ? "with" : "without"} CUDA graph`;
+		if (chosen === undefined || !hasTime(tuning, 0, what)) break;
+		const text = tuneConfig(tuned, [chosen], { streams: [1, 2, 4], cudaGraph });
+		loads.push(...(await runStage(tuning, what.replaceAll(" ", "-"), text)).workloads);
+	}
+	const workloads = [...result.workloads, ...loads];
+	return { result: { ...result, workloads, files: reportList }, reference: first[0], chosen, loads };
+}
+
+function hasTime({ endMs, terminal }: Tuning, buildMs: number, what: string): boolean {
+	const isEnough = clock.now() + buildMs + otherMs <= endMs;
+	if (!isEnough) terminal.err(`note: No time was left for ${what}; --time-limit gives more.\n`);
+	return isEnough;
+}
+
+/** Fastest first; what is not slower beyond doubt stands with the reference. */
+function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
+	const best = siblingFamilies(result)
+		.flat()
+		.filter(({ isBest }) => isBest);
+	const timeOf = ({ place }: (typeof best)[number]): number => {
+		const [low, high] = place ?? [0, 0];
+		return low < 0 && high > 0 ? 0 : low + high;
+	};
+	const sorted = best.sort((a, b) => timeOf(a) - timeOf(b));
+	return sorted.flatMap(({ engine }) => variants.find(({ name }) => name === engine) ?? []);
+}
+
+async function runStage({ args, terminal, out, endMs }: Tuning, name: string, text: string): Promise<Result> {
+	terminal.err(`tune: ${name}\n`);
+	const path = join(out, `${name}.yml`);
+	await fileStore().writeText(path, text);
+	const ends: (() => void)[] = [];
+	const completed = await gate({
+		...{
+			cwd: terminal.cwd,
+			environment: terminal.environment,
+			head: ".",
+			config: path,
+			out: join(out, name),
+		},
+		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
+		...args.given("trtexec"),
+		inputs: args.given("device"),
+		onStart(stop) {
+			const leftMs = Math.max(0, endMs - clock.now());
+			const timer = setTimeout(() => stop("stopped at --time-limit"), leftMs);
+			ends.push(stopOnSignals(stop), () => clearTimeout(timer));
+		},
+	}).finally(() => {
+		for (const end of ends) end();
+	});
+	if (completed.state === "ran") return completed.result;
+	throw new BugError({ code: "internal", message: "A run of tune was only planned." });
+}
+
+async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tuning): Promise<number> {
+	const { result, reference, chosen, loads } = tried;
+	await writeReport(result, out, fileStore());
+	const json = args.flag("json");
+	const view = { format: "terminal", detail: fullDetail } as const;
+	const shown = siblingSection.show(reportContext(result, []), view);
+	if (shown === null || chosen === undefined) {
+		showResult(result, { json, outFolder: out }, terminal);
+		return exitOfResult(result) || exitCodes.failed;
+	}
+	const lines = modelLines(tuned, [...new Set([reference ?? chosen, chosen])]);
+	await fileStore().writeText(join(out, "chosen.yml"), lines);
+	const table = drawTerminal(shown.blocks, { color: terminal.color.out, columns: terminal.columns });
+	const loadLines = loads.map(({ workload, head, latency }) => {
+		const rate = head === null ? "" : `, ${formatCount(Math.round(head.throughputPerSecond ?? 0))} / s`;
+		return `  ${workload}: ${head === null ? (latency.reason ?? "not timed") : formatMs(head.medianMs)}${rate}`;
+	});
+	const ofLoads = loads.length === 0 ? [] : [`${chosen.name}, not in pairs:`, ...loadLines, ""];
+	const text = [...table, "", ...ofLoads, `Fastest of the best: ${chosen.name}. For trtgate.yml:`, "", lines];
+	terminal.echo(json ? jsonText(result) : text.join("\n"));
+	terminal.err(`Picture: ${out}/report.html\n`);
+	return exitCodes.ok;
+}
