@@ -52,6 +52,7 @@ gates:
   inconclusive: fail
   not-comparable: fail
   work: { warn: 2%, fail: 10% }
+  payoff: { warn: 5%, fail: 3% }
   probes: fail
   interface: fail
   golden-change: fail
@@ -112,6 +113,7 @@ error-growth: { warn: 2, fail: 10 } → error-growth: { fail: off }
 inconclusive: fail → neutral
 not-comparable: fail → neutral
 work: { warn: 2%, fail: 10% } → work: { fail: off }
+payoff: { warn: 5%, fail: 3% } → payoff: { fail: 1% }
   probes: fail → off
 interface: fail → off
 golden-change: fail → off

@@ -18,9 +18,28 @@ it("tune tries precisions, then the level of the best, then streams, and ends in
 	const env = { PATH: installReplay(folder, { comparison }), XDG_CACHE_HOME: join(folder, "cache") };
 	const run = await runCli(["tune", ...argv], { cwd: folder, env });
 	expectExit(run, 0);
-	console.log(run.stdout, run.stderr);
-	const result = readResult(join(folder, "trtgate-tune"));
+	const out = join(folder, "trtgate-tune");
+	const result = readResult(out);
 	expectSchema(result, "result");
+	const variants = ["fp16", "bf16", "tf32", "fp32", "int8-qdq", "fp16-level5", "bf16-level5"];
+	expect(result.builds.map(({ engine }) => engine)).toEqual(variants);
+	const quantised = result.siblings?.find(({ engine }) => engine === "int8-qdq");
+	expect(quantised).toMatchObject({ against: "fp16", latency: { verdict: "regressed", pairs: 5 } });
+	expect(result.workloads.slice(-6).map(({ workload, streams }) => [workload, streams])).toEqual(
+		["CUDA graph", "no CUDA graph"].flatMap((graph) => [
+			[`1 stream, ${graph}`, 1],
+			[`2 streams, ${graph}`, 2],
+			[`4 streams, ${graph}`, 4],
+		]),
+	);
+	// The replay has one plan for all precisions of one file.
+	expect(run.stdout).toMatch(/int8-qdq · default +int8 +fails golden +29\.0\d µs +0\.3361 +1\.34 MiB/);
+	expect(run.stdout).toMatch(/\n {2}4 streams, CUDA graph: 27\.\d+ µs, [\d,]+ \/ s\n/);
+	expect(readFileSync(join(out, "report.html"), "utf8")).toContain("Error against time");
+	const chosen = readFileSync(join(out, "chosen.yml"), "utf8");
+	expect(run.stdout.endsWith(chosen)).toBe(true);
+	const config = loadConfig(`version: 1\n${chosen}`, { path: "trtgate.yml" });
+	expect(config).toMatchObject({ config: { models: [{ onnx: "model.onnx", engines: [{ name: "fp16" }] }] } });
 });
 
 it("tune says in one error why there is nothing to tune without TensorRT, and writes nothing", async () => {
@@ -28,5 +47,7 @@ it("tune says in one error why there is nothing to tune without TensorRT, and wr
 	const run = await runCli(["tune", "model.onnx"], { cwd: folder, env: { PATH: "/usr/bin:/bin" } });
 	expectExit(run, 2);
 	expect(run.stdout).toBe("");
-	expect(run.stderr).toMatch(/^configuration: There is nothing to tune here: .* \[backend-mismatch\]\n {2}→ .*\n$/);
+	expect(run.stderr).toMatch(
+		/^configuration: There is nothing to tune here: .* \[backend-mismatch\]\n {2}→ .*\n$/,
+	);
 });

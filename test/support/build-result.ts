@@ -8,6 +8,7 @@ import type {
 	GpuWindow,
 	PerfRun,
 	Result,
+	SiblingResult,
 	WorkloadResult,
 } from "../../generated/result.ts";
 import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
@@ -176,6 +177,25 @@ export function buildSlowWorkload(overrides: Partial<WorkloadResult> = {}): Work
 		runs: buildRuns(recordedMedians.slower),
 		...overrides,
 	});
+}
+
+/** An engine against a sibling that takes 40 µs. */
+export function buildSibling(
+	overrides: Partial<SiblingResult>,
+	estimate: number,
+	half: number,
+): SiblingResult {
+	const [base, head] = [0.04, 0.04 * (1 + estimate)];
+	const interval: [number, number] = [estimate - half, estimate + half];
+	const verdict = interval[1] < 0 ? "improved" : interval[0] > 0 ? "regressed" : "unchanged";
+	return {
+		...{ model: "encoder", engine: "int8", against: "fp16", workload: "4 × 64", replaced: 0 },
+		latency: buildComparison({ verdict, estimate, interval, base, head, minimalEffect: 0.05 }),
+		sibling: buildStats(base),
+		own: buildStats(head),
+		limits: { warn: 0.05 },
+		...overrides,
+	};
 }
 
 export function buildCheck(overrides: Partial<GoldenCheck> = {}): GoldenCheck {

@@ -16,6 +16,7 @@ import {
 	buildGolden,
 	buildResult,
 	buildRuns,
+	buildSibling,
 	buildSlowWorkload,
 	buildStats,
 	buildWorkload,
@@ -344,6 +345,9 @@ function hostile(): Result {
 				failure: { code: name, title: name, fix: name, excerpt: [name, "```", "<!-- -->"] },
 				warnings: [{ class: name, count: 1, example: name }],
 			}),
+		),
+		siblings: each((name, subject) =>
+			buildSibling({ ...subject, against: `${name}2`, workload: name }, 1, 0.1),
 		),
 		gates: each((name, subject) => {
 			const location = { path: name, line: 1, column: 1 };

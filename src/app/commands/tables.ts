@@ -223,21 +223,21 @@ export const acceptChangeTable = {
 export const tuneTable = {
 	name: "tune",
 	positionals: ["MODEL"],
-	does: "tries precisions, optimization levels, streams and CUDA graphs of TensorRT on an ONNX file, and shows which are worth it",
+	does: "tries TensorRT's precisions and optimization levels on an ONNX file, and shows which are worth it",
 	options: {
 		quantised: {
 			value: "FILE",
-			does: "The same model with Q/DQ nodes, to be tried as INT8 or FP8.",
+			does: "The same model with Q/DQ nodes.",
 			otherwise: "none",
 		},
 		golden: {
 			value: "DIR",
-			does: "Folder of a golden to check outputs against.",
-			otherwise: "recorded on ONNX Runtime from generated inputs",
+			does: "Folder of a golden.",
+			otherwise: "recorded from generated inputs",
 		},
 		dims: { ...dims, otherwise: "found by trial" },
 		shape: { ...shape, otherwise: "found by trial" },
-		"time-limit": { value: "TIME", does: "Limit of the whole search; what is done counts.", default: "10m" },
+		"time-limit": { value: "TIME", does: "Limit of the search.", default: "10m" },
 		device: machine.device,
 		trtexec: machine.trtexec,
 		out: { value: "DIR", does: "Folder for results and the report.", default: "trtgate-tune" },

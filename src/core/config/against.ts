@@ -3,7 +3,6 @@ import { groupBy } from "../group.ts";
 import type { EngineConfig, ModelConfig, WorkloadConfig } from "./config.ts";
 import { suggest } from "./did-you-mean.ts";
 import { formatName } from "./pointer.ts";
-import type { Counterparts } from "./rules.ts";
 import type { Resolution } from "./source.ts";
 
 /** Equal for workloads of the same sizes and streams, whatever they are called. */
@@ -55,7 +54,7 @@ export function families(engines: readonly EngineConfig[]): EngineConfig[][] {
 export function againstUnder(
 	base: { model: ModelConfig; engine: EngineConfig } | undefined,
 	model: string,
-	counterparts: Counterparts,
+	counterparts: ReadonlyMap<string, string>,
 ): string | undefined {
 	const against = base?.engine.against;
 	const id = `${base?.model.name}/${against}`;

@@ -46,6 +46,18 @@ it("planMatrix splits a runner's work by model or by engine", () => {
 	expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
 });
 
+it("planMatrix keeps engines in one job that are timed against each other", () => {
+	const engines = "a: { precision: fp32 }, b: { precision: int8, against: c }, c: { precision: fp16 }";
+	const config = loaded(
+		`version: 1\nmodels: { net: { onnx: a.onnx, engines: { ${engines} } } }\nrunners: [{ name: l4, labels: x, split: engine }]\n`,
+	);
+	const jobs = planMatrix({ config, labels: ["x"], artifactOf, name: "" });
+	expect(jobs.map(({ name, only }) => [name, only])).toEqual([
+		["l4 · net/a", "net/a"],
+		["l4 · net/b+c", "net/b,net/c"],
+	]);
+});
+
 it("planMatrix names an engine that is not there, and the one that was meant", () => {
 	const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
 	expect(refused).toThrow(ConfigError);

@@ -1,5 +1,6 @@
 // What each precision of a model costs and is worth: engines that `against` links.
 
+import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatMs } from "../../text/units.ts";
 import { changeText, dash, intervalText, levelText } from "../comparison-format.ts";
@@ -26,7 +27,7 @@ function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
 		heading<SiblingRow>("Engine", subjectName, {
 			cell: ({ model, engine, workload, part }) => nameOf(model, [engine, workload], part),
 		}),
-		plain("precision", ({ precision }) => precision || dash),
+		plain("precision", ({ precision }) => (precision === "" ? dash : cleanName(precision, 20))),
 		plain("best", bestText, {
 			tone: ({ isBest, error }) => (isBest ? "ok" : error.isWrong ? "bad" : null),
 		}),
@@ -46,7 +47,7 @@ function bestText({ isBest, error, place }: SiblingRow): string {
 function againstText({ against, latency }: SiblingRow): string {
 	if (against === undefined || latency === undefined) return "reference";
 	const interval = latency.interval === null ? "" : ` (${intervalText(latency)})`;
-	return `${changeText(latency)}${interval} against ${against}`;
+	return `${changeText(latency)}${interval} against ${cleanName(against)}`;
 }
 
 const legend =
