@@ -3,14 +3,14 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
-import { expectExit, runCli } from "../support/project.ts";
+import { expectExit, runCli, temporaryFolder } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 
 const comparison = "slower-head";
 const fixture = (name: string): string => resolve(`test/fixtures/models/${name}.onnx`);
 
 /** Both sides have the two nets, as two engines of one model. */
-async function gateSiblings(engines: string, more = "", headEngines = engines) {
+async function gateSiblings(engines: string, more = "", headEngines = engines, env = {}) {
 	const gated = await gateReplay(
 		{ comparison },
 		{
@@ -18,9 +18,10 @@ async function gateSiblings(engines: string, more = "", headEngines = engines) {
 				["engines: { fp16: { precision: fp16 } }", `engines: { ${engines} }`],
 				["unchanged-models: rebuild", "unchanged-models: skip"],
 				["golden: golden/golden.json", ""],
-				["cache:", `${more}\ncache:`],
+				["cache: { engines: false", more.includes("cache:") ? more : `${more}\n$&`],
 			],
 			headConfig: [[engines, headEngines]],
+			env,
 			given(folder) {
 				for (const arm of ["base", "head"]) {
 					copyFileSync(fixture("classifier"), join(folder, arm, "model.onnx"));
@@ -74,4 +75,15 @@ it("a head that drops `against` is still compared, as the base says, and the loo
 	expect(result.gates.filter(({ gate }) => gate === "limit-change")).toMatchObject([
 		{ status: "warn", message: expect.stringContaining("against: wide → not set.") },
 	]);
+});
+
+it("a pair of engines from the cache that the base has too costs no time again, and a note says so", async () => {
+	const env = { XDG_CACHE_HOME: temporaryFolder(), RUNNER_TOOL_CACHE: "" };
+	const more = "cache: { engines: true";
+	const first = await gateSiblings(narrow, more, narrow, env);
+	expect(first.payoffs).toHaveLength(1);
+	const second = await gateSiblings(narrow, more, narrow, env);
+	expect(second.payoffs).toEqual([]);
+	expect(second.result.siblings).toBeUndefined();
+	expect(second.result.notes.join()).toContain("Payoff not timed: net/fp16 against wide.");
 });

@@ -21,7 +21,7 @@ import { reportContext } from "../../core/report/highlights.ts";
 import { siblingSection } from "../../core/report/sections/siblings.ts";
 import { siblingFamilies } from "../../core/report/sibling-rows.ts";
 import { drawTerminal } from "../../core/report/terminal.ts";
-import { jsonText } from "../../core/text/escape.ts";
+import { cleanMessage, jsonText } from "../../core/text/escape.ts";
 import { formatCount, formatMs } from "../../core/text/units.ts";
 import { recordGolden } from "../../golden/app/record.ts";
 import { parseRecordOptions } from "../../golden/app/record-options.ts";
@@ -220,13 +220,24 @@ async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tun
 	}
 	const lines = modelLines(tuned, [...new Set([reference ?? chosen, chosen])]);
 	await fileStore().writeText(join(out, "chosen.yml"), lines);
+	const refusals = result.builds.flatMap(({ engine, failure }) =>
+		failure === undefined ? [] : [`${engine} was not built: ${cleanMessage(failure.title)}`],
+	);
 	const table = drawTerminal(shown.blocks, { color: terminal.color.out, columns: terminal.columns });
 	const loadLines = loads.map(({ workload, head, latency }) => {
 		const rate = head === null ? "" : `, ${formatCount(Math.round(head.throughputPerSecond ?? 0))} / s`;
 		return `  ${workload}: ${head === null ? (latency.reason ?? "not timed") : formatMs(head.medianMs)}${rate}`;
 	});
 	const ofLoads = loads.length === 0 ? [] : [`${chosen.name}, not in pairs:`, ...loadLines, ""];
-	const text = [...table, "", ...ofLoads, `Fastest of the best: ${chosen.name}. For trtgate.yml:`, "", lines];
+	const text = [
+		...table,
+		...refusals,
+		"",
+		...ofLoads,
+		`Fastest of the best: ${chosen.name}. For trtgate.yml:`,
+		"",
+		lines,
+	];
 	terminal.echo(json ? jsonText(result) : text.join("\n"));
 	terminal.err(`Picture: ${out}/report.html\n`);
 	return exitCodes.ok;

@@ -34,7 +34,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"    engines:",
 		"      fp32: { precision: fp32 }",
 		"      # fp16: { precision: fp16 }",
-		"      # int8: { precision: int8, onnx: models/quantised.onnx }",
+		"      # int8: { precision: int8, onnx: models/quantised.onnx, against: fp16 }",
 		...workloadLines(found),
 		...goldenLines(options, name),
 		"",
