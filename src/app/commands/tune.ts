@@ -14,7 +14,7 @@ import {
 	tuneConfig,
 	type Variant,
 } from "../../core/config/tune.ts";
-import { BugError, ConfigError } from "../../core/errors.ts";
+import { BugError, ConfigError, usageError } from "../../core/errors.ts";
 import { joinRuns } from "../../core/merge/runs.ts";
 import { fullDetail } from "../../core/report/budget.ts";
 import { reportContext } from "../../core/report/highlights.ts";
@@ -65,11 +65,14 @@ export async function tune(argv: readonly string[], terminal: Terminal): Promise
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const known = await chooseInitSizes(model, given, { ...terminal, quiet: true });
 	await fileStore().makeFolder(tuning.out);
+	const golden = await goldenOf(model, tuning);
+	if (clock.now() >= endMs)
+		throw usageError("--time-limit was over before a build began.", "Give more time, such as 10m.");
 	const tuned: Tuned = {
 		name: basename(onnx).replace(/\.onnx$/i, ""),
 		onnx,
 		found: findDims(model.onnx, known),
-		golden: await goldenOf(model, tuning),
+		golden,
 	};
 	return conclude(await tryAll(tuning, tuned, variants), tuned, tuning);
 }

@@ -35,8 +35,8 @@ function messageOf(latency: Comparison, { warn, fail }: Threshold): string {
 	const change =
 		pairs === 0 ? reason : `${renderChange(estimate, interval, level)}, ${counted(pairs, "pair")}.`;
 	const wanted = warn ?? fail;
-	const demand = wanted === undefined ? "" : `; ${formatLimit(wanted)} is wanted`;
-	return `${change} So it is ${formatPercent(Math.abs(gain))} ${gain < 0 ? "slower" : "faster"}${demand}.`;
+	const demand = wanted === undefined ? "" : `; ${formatLimit(wanted)} faster is wanted`;
+	return `${change} So it is ${gain < 0 ? "slower" : `${formatPercent(gain)} faster`}${demand}.`;
 }
 
 /** null if the gate is off. */

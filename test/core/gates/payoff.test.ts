@@ -45,7 +45,7 @@ it("an error of the run that explains it leaves a pair that cannot be compared o
 
 it("the message has the change, its interval and the gain, and says of equal engines that nothing was timed", () => {
 	expect(judge(decided(-0.04, 0.004, "unchanged"), "{ warn: 5% }")?.message).toBe(
-		"Against fp16: −4.0 % (99 % interval −4.4 to −3.6 %), 8 pairs. So it is 4.2 % faster; 5 % is wanted.",
+		"Against fp16: −4.0 % (99 % interval −4.4 to −3.6 %), 8 pairs. So it is 4.2 % faster; 5 % faster is wanted.",
 	);
 	const same = {
 		...decided(0, 0, "unchanged"),
