@@ -12,11 +12,13 @@ import type { BuiltEngine, InferCase, InferResult, InferredCase } from "../../po
 import type { Ports } from "../../ports/ports.ts";
 import type { CustomCommands } from "../../ports/world.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/compare/checks.ts";
-import { judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
+import { type CaseInput, judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
 import { attachErrorMaps } from "../core/error-map/attach-error-maps.ts";
+import type { ComposedBatch } from "../core/timed/compose.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
+import { composedOf, judgeComposed, readBatch } from "./timed-sizes.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
@@ -44,7 +46,7 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	for (const { spec, fault } of input.unusable ?? [])
 		yield { state: "judged", verdict: judgeUnusable(spec, fault) };
 	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
-	const batches = verifications.reduce((sum, one) => sum + one.batches.length, 0);
+	const batches = verifications.reduce((sum, one) => sum + one.batches.length + one.composed.length, 0);
 	ports.progress.stage("verify", batches);
 	let mismatches = 0;
 	let hasJudged = false;
@@ -71,6 +73,7 @@ interface EngineVerification {
 	hasBase: boolean;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
+	composed: readonly ComposedBatch[];
 	input: VerifyInput;
 	ports: VerifyPorts;
 	mapsLeft: number;
@@ -84,7 +87,9 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const isNewSet = set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
-	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, mapsLeft: 0, whole }];
+	const composed = composedOf(head, set);
+	const hasBase = base !== undefined;
+	return [{ head, base, hasBase, set, batches, composed, input, ports, mapsLeft: 0, whole }];
 }
 
 const goldenFaults: ReadonlySet<string> = new Set([
@@ -115,6 +120,46 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 	}
 	const whole = verification.whole?.verdict() ?? null;
 	if (whole !== null) yield { state: "judged", verdict: whole };
+	for (const [index, composed] of verification.composed.entries()) {
+		const batch = { cases: [], index: verification.batches.length + index, done };
+		const verified = await verifyComposed(composed, batch, verification);
+		if (verified !== null) yield verified;
+	}
+}
+
+async function verifyComposed(
+	composed: ComposedBatch,
+	batch: Batch,
+	verification: EngineVerification,
+): Promise<Verified | null> {
+	const { head, hasBase, ports } = verification;
+	const { id, cases } = composed;
+	ports.progress.item(`${head.spec.id} · ${id}`);
+	const inputs = await readBatch(composed, "inputs", verification);
+	const answers = await runArms([{ id, inputs }], batch, verification);
+	if (answers.state === "failed") return failedRun(answers, head);
+	const [got, base] = [answers.head.get(id), answers.base.get(id)];
+	const isNew = cases.some((golden) => isNewCase(golden, verification));
+	const expected = await readBatch(composed, "outputs", verification);
+	const ref = { ...setRefOf(verification), isNewCase: isNew };
+	const { verdict, sides } = judgeComposed(composed, ref, { got, base, expected });
+	if (verdict === null) return null;
+	const lacksBase = hasBase && base?.state !== "done";
+	return { state: "judged", verdict: drawMaps(verdict, sides, verification), lacksBase };
+}
+
+function drawMaps(judged: GoldenVerdict, sides: CaseInput, verification: EngineVerification): GoldenVerdict {
+	const { verdict, drawn } = attachErrorMaps(judged, sides, verification.mapsLeft);
+	verification.mapsLeft -= drawn;
+	return verdict;
+}
+
+function failedRun(
+	{ failure }: Extract<InferResult, { state: "failed" }>,
+	{ spec, arm }: BuiltEngine,
+): Verified {
+	const ref = { model: spec.model.name, engine: spec.engine.name, arm };
+	return { state: "failed", error: recordFault(failure, ref) };
 }
 
 type Batch = { cases: readonly GoldenCase[] } & Record<"index" | "done", number>;
@@ -127,8 +172,7 @@ async function* verifyBatch(
 	ports.progress.item(labelOf(batch, verification));
 	const answers = await inferArms(batch, verification);
 	if (answers.state === "failed") {
-		const ref = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
-		yield { state: "failed", error: recordFault(answers.failure, ref) };
+		yield failedRun(answers, head);
 		return false;
 	}
 	for (const golden of batch.cases) {
@@ -158,6 +202,14 @@ async function inferArms(
 	const cases: InferCase[] = [];
 	for (const { id, inputs } of batch.cases)
 		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
+	return runArms(cases, batch, verification);
+}
+
+async function runArms(
+	cases: readonly InferCase[],
+	batch: Batch,
+	verification: EngineVerification,
+): ReturnType<typeof inferArms> {
 	const isShared = verification.head.record.sharedWithBase === true;
 	const own =
 		verification.base === undefined || isShared
@@ -177,7 +229,7 @@ function inferBatch(
 ): Promise<InferResult> {
 	const { input, ports, set } = verification;
 	const { outFolder, threads, timeoutMs } = input;
-	const total = formatCount(set.manifest.cases.length);
+	const total = formatCount(set.manifest.cases.length + verification.composed.length);
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
 	return ports.backend.infer({
 		engine,
@@ -243,7 +295,5 @@ async function judgeOne(
 	};
 	const judged = { ...sides, answers: await runComparatorCommands(sides, commandsOf(verification)) };
 	verification.whole?.see(golden, judged);
-	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.mapsLeft);
-	verification.mapsLeft -= drawn;
-	return verdict;
+	return drawMaps(judgeCase(judged), judged, verification);
 }
