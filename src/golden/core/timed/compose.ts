@@ -130,7 +130,7 @@ export function composedCase(composed: ComposedBatch, manifest: GoldenManifest) 
 }
 
 const hint =
-	"If the rows of this model depend on each other, record a case of this size: trtgate golden record --sizes config.";
+	"If the rows of this model depend on each other, record a case of this size: `trtgate golden record --sizes config`.";
 
 /** null if nothing was compared. */
 export function describeComposed(verdict: GoldenVerdict): GoldenVerdict | null {
