@@ -90,6 +90,7 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	expect(result.golden.map(({ case: name, state }) => [name, state])).toEqual([
 		...["bars-0", "bars-1", "bars-2", "bars-3"].map((name) => [name, "match"]),
 		["whole set", "match"],
+		["rows of bars-0…bars-1 at batch 2", "match"],
 	]);
 	expect(result.golden[1]?.checks.at(-1)).toMatchObject({
 		metric: "custom furthest",

@@ -75,7 +75,7 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts) {
 			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
 			[id, digestsOf(head), base === undefined ? null : digestsOf(base), modelSha256],
 			[precision, gates.relativeL2, gates.errorGrowth, input.threads],
-			composedOf(head, set).map(({ id, sizes }) => [id, sizes]),
+			composedOf(head, set).map(({ golden, sizes }) => [golden.id, sizes]),
 			[set.manifest, set.ofBase ?? null, base?.spec.engine.precision ?? null],
 		];
 		return [{ head, key: JSON.stringify(conditions) }];

@@ -1,61 +1,48 @@
-// The timed sizes of an engine: batches composed of golden cases, their verdicts, and what no case checks.
+// The timed sizes of an engine: batches composed of golden cases, judged as cases, and what no case checks.
 
+import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
-import { listNames } from "../../core/text/labels.ts";
-import type { BuiltEngine, InferredCase } from "../../ports/backend.ts";
-import type { Ports } from "../../ports/ports.ts";
-import { type CaseInput, judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
+import { listNames, present } from "../../core/text/labels.ts";
+import type { BuiltEngine } from "../../ports/backend.ts";
+import { isSameCase } from "../core/manifest/draft.ts";
 import type { Tensors } from "../core/probes/context.ts";
-import {
-	type ComposedBatch,
-	composeBatches,
-	composedCase,
-	describeComposed,
-	fillBatch,
-	withRows,
-} from "../core/timed/compose.ts";
+import { type ComposedBatch, composeBatches, fillBatch } from "../core/timed/compose.ts";
 import { describeUnchecked, inputAxes, sizesOf } from "../core/timed/sizes.ts";
-import { type GoldenSet, readTensors } from "./load-goldens.ts";
+import type { GoldenSet } from "./load-goldens.ts";
 
 export function composedOf({ spec, model }: BuiltEngine, { manifest }: GoldenSet): ComposedBatch[] {
 	return composeBatches({ spec, onnx: model.onnx }, manifest);
 }
 
-export async function readBatch(
-	composed: ComposedBatch,
+export type ReadCase = (
+	golden: GoldenCase,
 	side: "inputs" | "outputs",
-	{ set, ports }: { set: GoldenSet; ports: Pick<Ports, "files" | "tensors"> },
-): Promise<Tensors> {
-	const stored: Tensors[] = [];
-	for (const one of composed.cases) stored.push(await readTensors(one[side], set.folder, ports));
-	return fillBatch(composed.batch, composed[side], stored);
-}
+) => Promise<Record<string, Tensors[string]>>;
 
-interface Answered {
-	got: InferredCase | undefined;
-	base: InferredCase | undefined;
-	expected: Tensors;
-}
-
-/** `verdict` is null if nothing was compared. */
-export function judgeComposed(
-	composed: ComposedBatch,
-	ref: Omit<CaseInput, "caseId" | "golden" | keyof Answered>,
-	{ got, base, expected }: Answered,
-): { verdict: GoldenVerdict | null; sides: CaseInput } {
-	const outputsOf = (one: InferredCase | undefined) =>
-		one?.state === "done" ? withRows(composed, one.outputs) : undefined;
-	const sides = {
-		...ref,
-		...composedCase(composed, ref.manifest),
-		caseId: composed.id,
-		expected: withRows(composed, expected),
-		got: outputsOf(got) ?? {},
-		base: outputsOf(base),
+/** What a verification needs to take the batch for the only case of a golden. */
+export function asCase(composed: ComposedBatch, { set, read }: { set: GoldenSet; read: ReadCase }) {
+	const { golden, outputs, cases, batch } = composed;
+	const manifest: GoldenManifest = { ...set.manifest, outputs, cases: [golden] };
+	const isOfBase = cases.every((one) => isSameCase(one, set.ofBase));
+	const readBatch: ReadCase = async (_, side) => {
+		const stored: Tensors[] = [];
+		for (const one of cases) stored.push(await read(one, side));
+		return fillBatch(batch, composed.axes[side], stored);
 	};
-	if (got?.state === "done") return { verdict: describeComposed(judgeCase(sides)), sides };
-	const why = got?.message ?? "the engine returned nothing for this batch";
-	return { verdict: describeComposed(judgeUnanswered(sides, why)), sides };
+	const ofSet = { ...set, manifest, ofBase: isOfBase ? manifest : undefined };
+	return { set: ofSet, batches: [[golden]], read: readBatch, whole: null };
+}
+
+const hint =
+	"If the rows of this model depend on each other, record a case of this size: `trtgate golden record --sizes config`.";
+
+/** Nothing if nothing was compared. */
+export function describeComposed<Judged extends { verdict: GoldenVerdict }>(judged: Judged): Judged[] {
+	const { state, checks, message } = judged.verdict;
+	if (state !== "error" && checks.length === 0) return [];
+	const isWrong = state === "mismatch" || state === "error";
+	const text = isWrong ? present([message, hint]).join(" ") : message;
+	return [{ ...judged, verdict: { ...judged.verdict, scope: "batch", message: text } }];
 }
 
 export function uncheckedNotes(

@@ -12,13 +12,13 @@ import type { BuiltEngine, InferCase, InferResult, InferredCase } from "../../po
 import type { Ports } from "../../ports/ports.ts";
 import type { CustomCommands } from "../../ports/world.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/compare/checks.ts";
-import { type CaseInput, judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
+import { judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
 import { attachErrorMaps } from "../core/error-map/attach-error-maps.ts";
 import type { ComposedBatch } from "../core/timed/compose.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
-import { composedOf, judgeComposed, readBatch } from "./timed-sizes.ts";
+import { asCase, composedOf, describeComposed, type ReadCase } from "./timed-sizes.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
@@ -74,6 +74,7 @@ interface EngineVerification {
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
 	composed: readonly ComposedBatch[];
+	read: ReadCase;
 	input: VerifyInput;
 	ports: VerifyPorts;
 	mapsLeft: number;
@@ -88,8 +89,9 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const isNewSet = set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
 	const composed = composedOf(head, set);
+	const read: ReadCase = (golden, side) => readTensors(golden[side], set.folder, ports);
 	const hasBase = base !== undefined;
-	return [{ head, base, hasBase, set, batches, composed, input, ports, mapsLeft: 0, whole }];
+	return [{ head, base, hasBase, set, batches, composed, read, input, ports, mapsLeft: 0, whole }];
 }
 
 const goldenFaults: ReadonlySet<string> = new Set([
@@ -121,45 +123,10 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 	const whole = verification.whole?.verdict() ?? null;
 	if (whole !== null) yield { state: "judged", verdict: whole };
 	for (const [index, composed] of verification.composed.entries()) {
-		const batch = { cases: [], index: verification.batches.length + index, done };
-		const verified = await verifyComposed(composed, batch, verification);
-		if (verified !== null) yield verified;
+		const batch = { cases: [composed.golden], index: verification.batches.length + index, done: 0 };
+		for await (const verified of verifyBatch(batch, { ...verification, ...asCase(composed, verification) }))
+			yield* verified.state === "failed" ? [verified] : describeComposed(verified);
 	}
-}
-
-async function verifyComposed(
-	composed: ComposedBatch,
-	batch: Batch,
-	verification: EngineVerification,
-): Promise<Verified | null> {
-	const { head, hasBase, ports } = verification;
-	const { id, cases } = composed;
-	ports.progress.item(`${head.spec.id} · ${id}`);
-	const inputs = await readBatch(composed, "inputs", verification);
-	const answers = await runArms([{ id, inputs }], batch, verification);
-	if (answers.state === "failed") return failedRun(answers, head);
-	const [got, base] = [answers.head.get(id), answers.base.get(id)];
-	const isNew = cases.some((golden) => isNewCase(golden, verification));
-	const expected = await readBatch(composed, "outputs", verification);
-	const ref = { ...setRefOf(verification), isNewCase: isNew };
-	const { verdict, sides } = judgeComposed(composed, ref, { got, base, expected });
-	if (verdict === null) return null;
-	const lacksBase = hasBase && base?.state !== "done";
-	return { state: "judged", verdict: drawMaps(verdict, sides, verification), lacksBase };
-}
-
-function drawMaps(judged: GoldenVerdict, sides: CaseInput, verification: EngineVerification): GoldenVerdict {
-	const { verdict, drawn } = attachErrorMaps(judged, sides, verification.mapsLeft);
-	verification.mapsLeft -= drawn;
-	return verdict;
-}
-
-function failedRun(
-	{ failure }: Extract<InferResult, { state: "failed" }>,
-	{ spec, arm }: BuiltEngine,
-): Verified {
-	const ref = { model: spec.model.name, engine: spec.engine.name, arm };
-	return { state: "failed", error: recordFault(failure, ref) };
 }
 
 type Batch = { cases: readonly GoldenCase[] } & Record<"index" | "done", number>;
@@ -172,7 +139,8 @@ async function* verifyBatch(
 	ports.progress.item(labelOf(batch, verification));
 	const answers = await inferArms(batch, verification);
 	if (answers.state === "failed") {
-		yield failedRun(answers, head);
+		const ref = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
+		yield { state: "failed", error: recordFault(answers.failure, ref) };
 		return false;
 	}
 	for (const golden of batch.cases) {
@@ -200,16 +168,8 @@ async function inferArms(
 	verification: EngineVerification,
 ): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
 	const cases: InferCase[] = [];
-	for (const { id, inputs } of batch.cases)
-		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
-	return runArms(cases, batch, verification);
-}
-
-async function runArms(
-	cases: readonly InferCase[],
-	batch: Batch,
-	verification: EngineVerification,
-): ReturnType<typeof inferArms> {
+	for (const golden of batch.cases)
+		cases.push({ id: golden.id, inputs: await verification.read(golden, "inputs") });
 	const isShared = verification.head.record.sharedWithBase === true;
 	const own =
 		verification.base === undefined || isShared
@@ -229,7 +189,7 @@ function inferBatch(
 ): Promise<InferResult> {
 	const { input, ports, set } = verification;
 	const { outFolder, threads, timeoutMs } = input;
-	const total = formatCount(set.manifest.cases.length + verification.composed.length);
+	const total = formatCount(set.manifest.cases.length);
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
 	return ports.backend.infer({
 		engine,
@@ -278,7 +238,7 @@ async function judgeOne(
 	answers: Answers,
 	verification: EngineVerification,
 ): Promise<GoldenVerdict> {
-	const expected = await readTensors(golden.outputs, verification.set.folder, verification.ports);
+	const expected = await verification.read(golden, "outputs");
 	const ref = { ...setRefOf(verification), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {
@@ -295,5 +255,7 @@ async function judgeOne(
 	};
 	const judged = { ...sides, answers: await runComparatorCommands(sides, commandsOf(verification)) };
 	verification.whole?.see(golden, judged);
-	return drawMaps(judgeCase(judged), judged, verification);
+	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.mapsLeft);
+	verification.mapsLeft -= drawn;
+	return verdict;
 }

@@ -1,11 +1,9 @@
 // Composes a batch of a timed size from the rows of smaller golden cases, and the outputs that it must give.
 
-import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../../../generated/golden.ts";
-import type { GoldenVerdict } from "../../../../generated/result.ts";
+import type { GoldenCase, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { groupBy } from "../../../core/group.ts";
 import type { OnnxModel } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
-import { present } from "../../../core/text/labels.ts";
 import { composeBatch, join, maxCaseBytes, type Tensors, upTo } from "../probes/context.ts";
 import { findBatch } from "../probes/subject.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -15,16 +13,22 @@ import { areWithin, exactly, inputAxes, type NamedSizes, sizesOf } from "./sizes
 type Axes = ReadonlyMap<string, number>;
 
 export interface ComposedBatch {
-	/** `rows of case-0…case-3 × 2 at batch 8`. */
-	id: string;
 	batch: number;
 	sizes: NamedSizes;
 	cases: readonly GoldenCase[];
+	/** The axis of rows of each tensor that has rows; each output does. */
+	axes: { inputs: Axes; outputs: Axes };
+	/** The batch as one case: `rows of case-0…case-3 × 2 at batch 8`. */
+	golden: GoldenCase;
+	outputs: GoldenManifest["outputs"];
+}
+
+interface Group {
+	cases: readonly [GoldenCase, ...GoldenCase[]];
 	/** Of each case. */
 	rows: number;
-	inputs: Axes;
-	/** Of outputs that have rows. */
-	outputs: Axes;
+	/** Of the batch. */
+	sizes: NamedSizes;
 }
 
 /** One for each timed batch that no case has and smaller cases can fill. */
@@ -37,35 +41,55 @@ export function composeBatches(
 	const found = findBatch({ inputs }, dims);
 	if (typeof found === "string" || found.dim === null) return [];
 	const { dim, axes } = found;
-	const isCut = ([name, { dtype }]: [string, TensorFile]) => axes.has(name) && isPacked(dtype);
-	if (Object.entries(manifest.cases[0].inputs).some(isCut)) return [];
 	const sized = manifest.cases.map((golden) => ({ golden, sizes: sizesOf(inputs, golden.inputs) }));
 	const groups = [...groupBy(sized, ({ golden }) => likeness(golden, axes)).values()];
 	return [...groupBy(workloads, (workload) => workload.dims[dim] ?? 0)].flatMap(([batch, [workload]]) => {
 		if (sized.some(({ sizes }) => sizes[dim] === batch)) return [];
-		const usable = groups.flatMap(([first, ...others]) => {
+		const usable = groups.flatMap(([first, ...others]): Group[] => {
 			const rows = first?.sizes[dim] ?? 0;
 			const sizes = { ...first?.sizes, [dim]: batch };
 			const fits = rows > 0 && rows < batch && profiles.some((profile) => areWithin(sizes, profile));
-			return fits && first
+			return first && fits
 				? [{ rows, sizes, cases: [first.golden, ...others.map(({ golden }) => golden)] }]
 				: [];
 		});
 		const chosen = usable.find(({ sizes }) => areWithin(sizes, exactly(workload?.dims ?? {}))) ?? usable[0];
-		const [first] = chosen?.cases ?? [];
-		if (chosen === undefined || first === undefined) return [];
-		const { rows, sizes } = chosen;
-		const outputs = outputAxes(chosen, { dim, onnx, manifest });
-		const files = [...Object.values(first.inputs), ...Object.values(first.outputs)];
-		const bytes = files.reduce((sum, file) => sum + tensorBytes(file), 0) * (batch / rows);
-		const cases = chosen.cases.slice(0, Math.ceil(batch / rows));
-		const times = Math.ceil(batch / rows / cases.length);
-		const names = cases.length === 1 ? first.id : `${first.id}…${cases.at(-1)?.id}`;
-		const id = `rows of ${names}${times > 1 ? ` × ${times}` : ""} at batch ${batch}`;
-		return outputs.size > 0 && bytes <= maxCaseBytes
-			? [{ id, batch, sizes, cases, rows, inputs: axes, outputs }]
-			: [];
+		if (chosen === undefined) return [];
+		const outputs = outputAxes(chosen, dim, onnx);
+		return outputs === null ? [] : compose(batch, chosen, { axes: { inputs: axes, outputs }, manifest });
 	});
+}
+
+function compose(
+	batch: number,
+	{ cases: all, rows, sizes }: Group,
+	{ axes, manifest }: Pick<ComposedBatch, "axes"> & { manifest: GoldenManifest },
+): ComposedBatch[] {
+	const cases = all.slice(0, Math.ceil(batch / rows));
+	const [first] = all;
+	const files = [...Object.values(first.inputs), ...Object.values(first.outputs)];
+	const bytes = files.reduce((sum, file) => sum + tensorBytes(file), 0) * (batch / rows);
+	if (bytes > maxCaseBytes || files.some(({ dtype }) => isPacked(dtype))) return [];
+	const times = Math.ceil(batch / rows / cases.length);
+	const names = cases.length === 1 ? first.id : `${first.id}…${cases.at(-1)?.id}`;
+	const id = `rows of ${names}${times > 1 ? ` × ${times}` : ""} at batch ${batch}`;
+	const labels = Object.entries(first.labels ?? {}).map(([name, { length }]) => {
+		const known = cases.flatMap((one) => own(one.labels, name) ?? []);
+		return [name, Array.from({ length: (length / rows) * batch }, (_, at) => known[at % known.length])];
+	});
+	const outputs = [...axes.outputs].map(([name, axis]): [string, GoldenOutput] => {
+		const { comparators, ...output } = own(manifest.outputs, name) ?? {};
+		// Commands know only the golden's own cases. A case of one row is judged by its row already.
+		const metrics = comparators?.filter(({ kind }) => kind !== "custom") as typeof comparators;
+		return [name, { ...(rows === 1 && { batchAxis: axis }), ...output, comparators: metrics }];
+	});
+	const golden: GoldenCase = {
+		id,
+		inputs: first.inputs,
+		outputs: first.outputs,
+		labels: Object.fromEntries(labels),
+	};
+	return [{ batch, sizes, cases, axes, golden, outputs: Object.fromEntries(outputs) }];
 }
 
 /** The same for cases that differ only in the values of their rows. */
@@ -76,22 +100,17 @@ function likeness({ inputs, outputs }: GoldenCase, axes: Axes): string {
 	return JSON.stringify([entries.map(ofInput), Object.values(outputs).map(({ shape }) => shape)]);
 }
 
-/** Without outputs whose other sizes may depend on the values, as a batch pads them. */
-function outputAxes(
-	{ cases, rows, sizes }: Pick<ComposedBatch, "cases" | "rows" | "sizes">,
-	{ dim, onnx, manifest }: { dim: string; onnx: OnnxModel; manifest: GoldenManifest },
-): Axes {
+/** null if an output has no rows, or other sizes that may depend on the values, as a batch pads them. */
+function outputAxes({ cases, rows, sizes }: Group, dim: string, { graph }: OnnxModel): Axes | null {
 	const axes = new Map<string, number>();
-	for (const [name, { shape, dtype }] of Object.entries(cases[0]?.outputs ?? {})) {
-		const declared = onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
-		const named = declared?.indexOf(dim) ?? -1;
-		const axis = named < 0 ? (own(manifest.outputs, name)?.batchAxis ?? -1) : named;
-		const isFixed = declared?.every(
+	for (const [name, { shape }] of Object.entries(cases[0].outputs)) {
+		const declared = graph.outputs.find((value) => value.name === name)?.dims ?? [];
+		const axis = declared.indexOf(dim);
+		const isFixed = declared.every(
 			(size) => typeof size === "number" || own(sizes, size ?? "") !== undefined,
 		);
-		const isLabelled = cases.some(({ labels = {} }) => own(labels, name) !== undefined);
-		if (shape[axis] === rows && !isLabelled && !isPacked(dtype) && (isFixed === true || cases.length > 1))
-			axes.set(name, axis);
+		if (shape[axis] !== rows || !(isFixed || cases.length > 1)) return null;
+		axes.set(name, axis);
 	}
 	return axes;
 }
@@ -109,33 +128,4 @@ export function fillBatch(batch: number, axes: Axes, stored: readonly Tensors[])
 	const [[name = "", axis = 0] = []] = axes;
 	const tensors = Object.fromEntries(joined);
 	return composeBatch({ rows: own(tensors, name)?.shape[axis] ?? 1, tensors, axes }, upTo(batch));
-}
-
-export function withRows<Value>({ outputs }: ComposedBatch, all: Readonly<Record<string, Value>>) {
-	return Object.fromEntries(Object.entries(all).filter(([name]) => outputs.has(name)));
-}
-
-/** The batch as one case, each of whose rows has to keep the limits. */
-export function composedCase(composed: ComposedBatch, manifest: GoldenManifest) {
-	const { id, rows, cases, outputs } = composed;
-	const specs = [...outputs].map(([name, axis]): [string, GoldenOutput] => {
-		const output = own(manifest.outputs, name) ?? {};
-		// A case of one row is judged by its row already.
-		return [name, rows === 1 ? { batchAxis: axis, ...output } : output];
-	});
-	return {
-		golden: { id, inputs: {}, outputs: withRows(composed, cases[0]?.outputs ?? {}) },
-		manifest: { ...manifest, outputs: Object.fromEntries(specs) },
-	};
-}
-
-const hint =
-	"If the rows of this model depend on each other, record a case of this size: `trtgate golden record --sizes config`.";
-
-/** null if nothing was compared. */
-export function describeComposed(verdict: GoldenVerdict): GoldenVerdict | null {
-	const { state, checks, message } = verdict;
-	if (state !== "error" && checks.length === 0) return null;
-	const isWrong = state === "mismatch" || state === "error";
-	return { ...verdict, scope: "batch", message: isWrong ? present([message, hint]).join(" ") : message };
 }
