@@ -97,7 +97,7 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 		pass: true,
 		detail: "asked about bars-1",
 	});
-	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
+	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("5 of 5 cases match, 1 of 1 whole set");
 
 	image.preprocess!.scale = 1;
 	writeFileSync(path, JSON.stringify(manifest));

@@ -56,6 +56,13 @@ it("records a case at each size of the config, by which rows may depend on each 
 	]);
 });
 
+it("leaves out an added case that the model does not take", async () => {
+	const even = "{ batch: { min: 2, opt: 2, max: 7 } }";
+	const cwd = write(models.pairsOnly, even, "{ batch: 4 }");
+	const { cases } = await record(cwd);
+	expect(cases.map(({ id }) => id).slice(3)).toEqual(["batch-4"]);
+});
+
 it("names a timed length that no case has, until one is recorded", async () => {
 	const cwd = write(models.maskedMean, "{ batch: 1, seq: { min: 2, opt: 8, max: 12 } }", "{ seq: 12 }");
 	await record(cwd, "--sizes", "none");
