@@ -269,8 +269,8 @@ export interface GoldenVerdict {
 	engine: string;
 	precision: string;
 	case: string;
-	/** Present where the verdict is on all cases of the golden together; `case` is then `whole set`. */
-	scope?: "set";
+	/** set: on all cases of the golden together; `case` is then `whole set`. batch: on a batch of a timed size, composed of the rows of smaller cases; `case` names them. */
+	scope?: "set" | "batch";
 	/** Of a verdict on the whole set: the cases that went into it. */
 	cases?: number;
 	/** goldenId. */

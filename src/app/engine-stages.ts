@@ -6,6 +6,7 @@ import { listNames } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
 import { probe } from "../golden/stages/probe.ts";
+import { uncheckedNotes } from "../golden/stages/timed-sizes.ts";
 import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
@@ -59,6 +60,7 @@ export async function* verifyEngines(
 		};
 	}
 	const left = engines.filter(({ spec }) => !takenOver.some(({ engineId }) => engineId === spec.id));
+	yield { notes: uncheckedNotes(engines, prepared.goldens) };
 	const found: Verified[] = [];
 	for await (const verified of verify({ ...verifying, engines: left }, ports)) {
 		found.push(verified);

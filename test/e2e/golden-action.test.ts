@@ -65,7 +65,7 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	expect(manifest).toMatchObject({
 		reason: "The head was retrained.",
 		author: "octocat",
-		cases: { length: 2 },
+		cases: { length: 4 },
 	});
 	// What was committed is what was recorded: the command line takes the checkout's golden for whole.
 	const paths = manifest.cases.flatMap(({ inputs, outputs }) => [

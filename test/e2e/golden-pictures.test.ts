@@ -90,13 +90,14 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	expect(result.golden.map(({ case: name, state }) => [name, state])).toEqual([
 		...["bars-0", "bars-1", "bars-2", "bars-3"].map((name) => [name, "match"]),
 		["whole set", "match"],
+		["rows of bars-0…bars-1 at batch 2", "match"],
 	]);
 	expect(result.golden[1]?.checks.at(-1)).toMatchObject({
 		metric: "custom furthest",
 		pass: true,
 		detail: "asked about bars-1",
 	});
-	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
+	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("5 of 5 cases match, 1 of 1 whole set");
 
 	image.preprocess!.scale = 1;
 	writeFileSync(path, JSON.stringify(manifest));

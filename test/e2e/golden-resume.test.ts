@@ -60,7 +60,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
 
-it("golden record after init needs no folder, takes one sample a case and names the golden in the config, and a run warns until it is tested", async () => {
+it("golden record after init needs no folder, takes one sample a case and one more at the timed batch, names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
 	cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "net.onnx"));
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });
@@ -73,7 +73,7 @@ it("golden record after init needs no folder, takes one sample a case and names 
 	expect(config).toContain("\n    golden: golden/net/golden.json\n");
 	expect(config).toMatch(/batch: \{ min: 1, opt: 8,/);
 	const { cases } = JSON.parse(readFileSync(join(cwd, "golden/net/golden.json"), "utf8")) as GoldenManifest;
-	expect(cases.map(({ inputs }) => Object.values(inputs)[0]?.shape[0])).toEqual([1, 1]);
+	expect(cases.map(({ inputs }) => Object.values(inputs)[0]?.shape[0])).toEqual([1, 1, 8]);
 	writeFileSync(path, untimed(config.replace("    onnx:", "    golden-notice: { fp32: 0.5 }\n    onnx:")));
 	await runCli(["run", "--backend", "onnxruntime", "--out", "out"], { cwd });
 	const { gates } = readResult(join(cwd, "out"));

@@ -32,6 +32,11 @@ export const recordTable = {
 			again: true,
 		},
 		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
+		sizes: {
+			value: "config|none",
+			does: "With --model, also generate a case at each timed size and at the ends of each profile: at most 8.",
+			otherwise: "config; none if the inputs are real or stored",
+		},
 		dims: { ...dims, otherwise: "the config's `opt`, else found by trial" },
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {

@@ -14,13 +14,13 @@ import { formatValue } from "../text/units.ts";
 
 /** Verdicts on a whole set are not counted as cases. */
 export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly GoldenVerdict[] {
-	return verdicts.filter(({ scope }) => scope === undefined);
+	return verdicts.filter(({ scope }) => scope !== "set");
 }
 
 /** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const cases = caseVerdicts(verdicts);
-	const sets = verdicts.filter(({ scope, fault }) => scope !== undefined && fault === undefined);
+	const sets = verdicts.filter(({ scope, fault }) => scope === "set" && fault === undefined);
 	const isMatch = ({ state }: GoldenVerdict): boolean => state === "match";
 	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
 	const warned = verdicts.filter(

@@ -44,7 +44,7 @@ function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, 
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {
-			const cases = verdicts.filter(({ scope }) => scope === undefined);
+			const cases = verdicts.filter(({ scope }) => scope !== "set");
 			const match = cases.filter(({ state }) => state === "match").length;
 			const isBad = verdicts.some(({ state }) => state === "mismatch");
 			const tone = isBad ? "bad" : verdicts.every(({ state }) => state === "match") ? "ok" : "open";

@@ -79,6 +79,8 @@ interface Generating {
 	model: OnnxModel;
 	seed: number;
 	generators: readonly string[];
+	/** Number of the first case; 0 if absent. */
+	from?: number;
 }
 
 /** @throws ConfigError usage if --generator is wrong. */
@@ -129,7 +131,8 @@ export function generateCases(
 			`No values can be generated for input ${quoteName(odd.name)}, which is ${odd.dtype}.`,
 			"Give real ones with --inputs.",
 		);
-	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
+	const made = Array.from({ length: cases }, (_, index): CaseToRecord => {
+		const caseIndex = index + (generating.from ?? 0);
 		const { tensors, kinds } = drawInputs({}, recipes, caseIndex);
 		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length");
 		const id = `${caseIndex + 1}-${(telling.length === 0 ? kinds : telling).join("-")}`;

@@ -39,6 +39,7 @@ import { isPicture, readPreprocessing } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
 import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
+import { noTimed, timedCases } from "./timed-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
 	dims: Readonly<Record<string, number>>;
@@ -59,7 +60,11 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	const { given } = options;
 	if (reused !== null) {
 		const found = await previousCases({ old: reused, folder: options.out, model: model.onnx, given }, ports);
-		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
+		const { dims = {} } = reused.producer;
+		const added = options.addsTimed
+			? timedCases(finding, found.cases, new Map(Object.entries(dims)))
+			: noTimed;
+		return { ...found, cases: [...found.cases, ...added.cases], dims, notes: added.notes };
 	}
 	const isReal = options.inputs.length > 0;
 	const configured = isReal ? options.configured : oneSample(model.onnx, options);
@@ -75,11 +80,13 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	const named = bound.open.flatMap(({ name, isNamed }): [string, number][] =>
 		isNamed && chosen.sizes.has(name) ? [[name, chosen.sizes.get(name) ?? 1]] : [],
 	);
+	const added = isReal && !options.addsTimed ? noTimed : timedCases(finding, found.cases, chosen.sizes);
 	return {
 		...found,
+		cases: [...found.cases, ...added.cases],
 		dims: { ...source.dims, ...Object.fromEntries(named) },
 		sizes: chosen.text,
-		notes: [...found.notes, ...chosen.notes],
+		notes: [...found.notes, ...chosen.notes, ...added.notes],
 	};
 }
 

@@ -16,7 +16,9 @@ import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { defaultTolerances } from "../core/compare/tolerances.ts";
+import { sizesAt } from "../core/probes/subject.ts";
 import { defaultLeastShares, type LeastShares } from "../core/record/defects/record.ts";
+import type { NamedSizes } from "../core/timed/sizes.ts";
 
 export interface GivenSizes {
 	dims: Readonly<Record<string, number>>;
@@ -34,11 +36,13 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
 		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
-		: { home: cwd, sizes: { dims: {}, inputs: {} }, mayBeOne: [], notice: defaultLeastShares };
+		: { home: cwd, sizes: { dims: {}, inputs: {} }, timed: [], mayBeOne: [], notice: defaultLeastShares };
 	const given = args.text("out");
 	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
 		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	const whether = args.text("sizes") ?? "";
+	if (!["", "config", "none"].includes(whether)) throw misused("--sizes", "config or none", whether);
 	const folder = resolve(given !== undefined ? cwd : configured.home, out);
 	return {
 		cwd,
@@ -56,6 +60,9 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes,
 		mayBeOne: configured.mayBeOne,
+		/** Sizes to add cases at. */
+		timed: whether === "none" ? [] : configured.timed,
+		addsTimed: whether === "config",
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
 		reason: args.text("reason"),
@@ -87,6 +94,8 @@ interface Configured {
 	onnx?: string;
 	golden?: string;
 	sizes: GivenSizes;
+	/** Of all workloads, then the ends of all profiles. */
+	timed: readonly NamedSizes[];
 	/** Dimensions that an engine takes at size 1. */
 	mayBeOne: readonly string[];
 	notice: LeastShares;
@@ -109,9 +118,18 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 		golden,
 		unnamed: named === undefined ? { config: join(home, basename(path)), golden } : undefined,
 		sizes: { dims: Object.fromEntries(ranges.map(([dim, { opt }]) => [dim, opt])), inputs: model.inputs },
+		timed: timedSizes(model),
 		mayBeOne: ranges.flatMap(([dim, { min }]) => (min <= 1 ? [dim] : [])),
 		notice: { ...Object.fromEntries(shares), ...model.notice },
 	};
+}
+
+function timedSizes({ engines }: ModelConfig): NamedSizes[] {
+	const ends = engines.flatMap(({ profiles }) =>
+		profiles.flatMap((profile) => [sizesAt(profile, "min"), sizesAt(profile, "max")]),
+	);
+	const timed = engines.flatMap(({ workloads }) => workloads.map(({ dims }) => dims));
+	return [...timed, ...ends.map((sizes) => Object.fromEntries(sizes))];
 }
 
 /** @throws ConfigError usage. */

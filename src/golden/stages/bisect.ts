@@ -84,7 +84,9 @@ function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectIn
 	if (arm !== "head" || set === undefined) return [];
 	const outputs = new Set(model.onnx.graph.outputs.map(({ name }) => name));
 	const first = verdicts
-		.filter((one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set")
+		.filter(
+			(one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope === undefined,
+		)
 		.flatMap(({ case: caseId, checks }) => checks.map((check) => ({ caseId, ...check })))
 		.find(({ pass, existing, output }) => !pass && existing !== true && outputs.has(output));
 	if (first === undefined) return [];

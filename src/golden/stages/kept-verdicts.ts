@@ -2,6 +2,7 @@
 import type { BackendFacts, GoldenVerdict } from "../../../generated/result.ts";
 import type { BuiltEngine } from "../../ports/backend.ts";
 import type { KeptVerdicts } from "../../ports/world.ts";
+import { composedOf } from "./timed-sizes.ts";
 import type { Verified, VerifyInput } from "./verify.ts";
 
 export interface VerdictFacts {
@@ -74,6 +75,7 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts) {
 			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
 			[id, digestsOf(head), base === undefined ? null : digestsOf(base), modelSha256],
 			[precision, gates.relativeL2, gates.errorGrowth, input.threads],
+			composedOf(head, set).map(({ golden, sizes }) => [golden.id, sizes]),
 			[set.manifest, set.ofBase ?? null, base?.spec.engine.precision ?? null],
 		];
 		return [{ head, key: JSON.stringify(conditions) }];

@@ -14,9 +14,11 @@ import type { CustomCommands } from "../../ports/world.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/compare/checks.ts";
 import { judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
 import { attachErrorMaps } from "../core/error-map/attach-error-maps.ts";
+import type { ComposedBatch } from "../core/timed/compose.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
+import { asCase, composedOf, describeComposed, type ReadCase } from "./timed-sizes.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
@@ -44,7 +46,7 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	for (const { spec, fault } of input.unusable ?? [])
 		yield { state: "judged", verdict: judgeUnusable(spec, fault) };
 	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
-	const batches = verifications.reduce((sum, one) => sum + one.batches.length, 0);
+	const batches = verifications.reduce((sum, one) => sum + one.batches.length + one.composed.length, 0);
 	ports.progress.stage("verify", batches);
 	let mismatches = 0;
 	let hasJudged = false;
@@ -71,6 +73,8 @@ interface EngineVerification {
 	hasBase: boolean;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
+	composed: readonly ComposedBatch[];
+	read: ReadCase;
 	input: VerifyInput;
 	ports: VerifyPorts;
 	mapsLeft: number;
@@ -84,7 +88,10 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const isNewSet = set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
-	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, mapsLeft: 0, whole }];
+	const composed = composedOf(head, set);
+	const read: ReadCase = (golden, side) => readTensors(golden[side], set.folder, ports);
+	const hasBase = base !== undefined;
+	return [{ head, base, hasBase, set, batches, composed, read, input, ports, mapsLeft: 0, whole }];
 }
 
 const goldenFaults: ReadonlySet<string> = new Set([
@@ -115,6 +122,11 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 	}
 	const whole = verification.whole?.verdict() ?? null;
 	if (whole !== null) yield { state: "judged", verdict: whole };
+	for (const [index, composed] of verification.composed.entries()) {
+		const batch = { cases: [composed.golden], index: verification.batches.length + index, done: 0 };
+		for await (const verified of verifyBatch(batch, { ...verification, ...asCase(composed, verification) }))
+			yield* verified.state === "failed" ? [verified] : describeComposed(verified);
+	}
 }
 
 type Batch = { cases: readonly GoldenCase[] } & Record<"index" | "done", number>;
@@ -156,8 +168,8 @@ async function inferArms(
 	verification: EngineVerification,
 ): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
 	const cases: InferCase[] = [];
-	for (const { id, inputs } of batch.cases)
-		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
+	for (const golden of batch.cases)
+		cases.push({ id: golden.id, inputs: await verification.read(golden, "inputs") });
 	const isShared = verification.head.record.sharedWithBase === true;
 	const own =
 		verification.base === undefined || isShared
@@ -226,7 +238,7 @@ async function judgeOne(
 	answers: Answers,
 	verification: EngineVerification,
 ): Promise<GoldenVerdict> {
-	const expected = await readTensors(golden.outputs, verification.set.folder, verification.ports);
+	const expected = await verification.read(golden, "outputs");
 	const ref = { ...setRefOf(verification), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {

@@ -44,7 +44,7 @@ function sentenceOf(text: string): string {
 }
 
 function placeOf({ check, verdict }: Failing, totalCases: number): string {
-	if (verdict.scope !== undefined) return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
+	if (verdict.scope === "set") return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
 	const place = present([
 		totalCases !== 1 && `case ${quoted(verdict.case, 60)}`,
 		check.sample !== undefined && `sample ${check.sample}`,

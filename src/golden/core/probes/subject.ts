@@ -106,6 +106,8 @@ export interface Batch {
 	axes: ReadonlyMap<string, number>;
 }
 
+type AxesOfInput = Pick<ProbeInput, "name" | "axes">;
+
 const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
 const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
@@ -114,7 +116,7 @@ const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|
  * A dimension named like a batch; else one that is the first axis of every input that has axes and is not named like something else;
  * else a fixed first size above 1 if all inputs are pictures or volumes (rank 4 or 5). A string says why there is none.
  */
-export function findBatch({ inputs }: ProbeSubject, profile: Profile): Batch | string {
+export function findBatch({ inputs }: { inputs: readonly AxesOfInput[] }, profile: Profile): Batch | string {
 	const named = namedBatch(inputs);
 	if (named !== null) {
 		const range = rangeIn(profile, named);
@@ -130,7 +132,7 @@ export function findBatch({ inputs }: ProbeSubject, profile: Profile): Batch | s
 	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
 }
 
-function namedBatch(inputs: ProbeSubject["inputs"]): string | null {
+function namedBatch(inputs: readonly AxesOfInput[]): string | null {
 	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
 	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;

@@ -1,0 +1,131 @@
+// Composes a batch of a timed size from the rows of smaller golden cases, and the outputs that it must give.
+
+import type { GoldenCase, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import { groupBy } from "../../../core/group.ts";
+import type { OnnxModel } from "../../../core/onnx/model.ts";
+import type { EngineSpec } from "../../../core/plan/plan.ts";
+import { composeBatch, join, maxCaseBytes, type Tensors, upTo } from "../probes/context.ts";
+import { findBatch } from "../probes/subject.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import { own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { areWithin, exactly, inputAxes, type NamedSizes, sizesOf } from "./sizes.ts";
+
+type Axes = ReadonlyMap<string, number>;
+
+export interface ComposedBatch {
+	batch: number;
+	sizes: NamedSizes;
+	cases: readonly GoldenCase[];
+	/** The axis of rows of each tensor that has rows; each output does. */
+	axes: { inputs: Axes; outputs: Axes };
+	/** The batch as one case: `rows of case-0…case-3 × 2 at batch 8`. */
+	golden: GoldenCase;
+	outputs: GoldenManifest["outputs"];
+}
+
+interface Group {
+	cases: readonly [GoldenCase, ...GoldenCase[]];
+	/** Of each case. */
+	rows: number;
+	/** Of the batch. */
+	sizes: NamedSizes;
+}
+
+/** One for each timed batch that no case has and smaller cases can fill. */
+export function composeBatches(
+	{ spec, onnx }: { spec: EngineSpec; onnx: OnnxModel },
+	manifest: GoldenManifest,
+): ComposedBatch[] {
+	const { dims, workloads, profiles } = spec.engine;
+	const inputs = inputAxes(onnx, spec.model.inputs);
+	const found = findBatch({ inputs }, dims);
+	if (typeof found === "string" || found.dim === null) return [];
+	const { dim, axes } = found;
+	const sized = manifest.cases.map((golden) => ({ golden, sizes: sizesOf(inputs, golden.inputs) }));
+	const groups = [...groupBy(sized, ({ golden }) => likeness(golden, axes)).values()];
+	return [...groupBy(workloads, (workload) => workload.dims[dim] ?? 0)].flatMap(([batch, [workload]]) => {
+		if (sized.some(({ sizes }) => sizes[dim] === batch)) return [];
+		const usable = groups.flatMap(([first, ...others]): Group[] => {
+			const rows = first?.sizes[dim] ?? 0;
+			const sizes = { ...first?.sizes, [dim]: batch };
+			const fits = rows > 0 && rows < batch && profiles.some((profile) => areWithin(sizes, profile));
+			return first && fits
+				? [{ rows, sizes, cases: [first.golden, ...others.map(({ golden }) => golden)] }]
+				: [];
+		});
+		const chosen = usable.find(({ sizes }) => areWithin(sizes, exactly(workload?.dims ?? {}))) ?? usable[0];
+		if (chosen === undefined) return [];
+		const outputs = outputAxes(chosen, dim, onnx);
+		return outputs === null ? [] : compose(batch, chosen, { axes: { inputs: axes, outputs }, manifest });
+	});
+}
+
+function compose(
+	batch: number,
+	{ cases: all, rows, sizes }: Group,
+	{ axes, manifest }: Pick<ComposedBatch, "axes"> & { manifest: GoldenManifest },
+): ComposedBatch[] {
+	const cases = all.slice(0, Math.ceil(batch / rows));
+	const [first] = all;
+	const files = [...Object.values(first.inputs), ...Object.values(first.outputs)];
+	const bytes = files.reduce((sum, file) => sum + tensorBytes(file), 0) * (batch / rows);
+	if (bytes > maxCaseBytes || files.some(({ dtype }) => isPacked(dtype))) return [];
+	const times = Math.ceil(batch / rows / cases.length);
+	const names = cases.length === 1 ? first.id : `${first.id}…${cases.at(-1)?.id}`;
+	const id = `rows of ${names}${times > 1 ? ` × ${times}` : ""} at batch ${batch}`;
+	const labels = Object.entries(first.labels ?? {}).map(([name, { length }]) => {
+		const known = cases.flatMap((one) => own(one.labels, name) ?? []);
+		return [name, Array.from({ length: (length / rows) * batch }, (_, at) => known[at % known.length])];
+	});
+	const outputs = [...axes.outputs].map(([name, axis]): [string, GoldenOutput] => {
+		const { comparators, ...output } = own(manifest.outputs, name) ?? {};
+		// Commands know only the golden's own cases. A case of one row is judged by its row already.
+		const metrics = comparators?.filter(({ kind }) => kind !== "custom") as typeof comparators;
+		return [name, { ...(rows === 1 && { batchAxis: axis }), ...output, comparators: metrics }];
+	});
+	const golden: GoldenCase = {
+		id,
+		inputs: first.inputs,
+		outputs: first.outputs,
+		labels: Object.fromEntries(labels),
+	};
+	return [{ batch, sizes, cases, axes, golden, outputs: Object.fromEntries(outputs) }];
+}
+
+/** The same for cases that differ only in the values of their rows. */
+function likeness({ inputs, outputs }: GoldenCase, axes: Axes): string {
+	const ofInput = ([name, { shape, sha256 }]: [string, GoldenCase["inputs"][string]]) =>
+		axes.has(name) ? [name, shape] : [name, shape, sha256];
+	const entries = Object.entries(inputs).sort(([one], [two]) => (one < two ? -1 : 1));
+	return JSON.stringify([entries.map(ofInput), Object.values(outputs).map(({ shape }) => shape)]);
+}
+
+/** null if an output has no rows, or other sizes that may depend on the values, as a batch pads them. */
+function outputAxes({ cases, rows, sizes }: Group, dim: string, { graph }: OnnxModel): Axes | null {
+	const axes = new Map<string, number>();
+	for (const [name, { shape }] of Object.entries(cases[0].outputs)) {
+		const declared = graph.outputs.find((value) => value.name === name)?.dims ?? [];
+		const axis = declared.indexOf(dim);
+		const isFixed = declared.every(
+			(size) => typeof size === "number" || own(sizes, size ?? "") !== undefined,
+		);
+		if (shape[axis] !== rows || !(isFixed || cases.length > 1)) return null;
+		axes.set(name, axis);
+	}
+	return axes;
+}
+
+/** @param stored tensors of the composed cases, in order; those without an axis are the first's. */
+export function fillBatch(batch: number, axes: Axes, stored: readonly Tensors[]): Record<string, Tensor> {
+	const [first = {}, ...others] = stored;
+	const joined = Object.entries(first).map(([name, tensor]): [string, Tensor] => {
+		const axis = axes.get(name);
+		return [
+			name,
+			axis === undefined ? tensor : join([tensor, ...others.flatMap((one) => one[name] ?? [])], axis),
+		];
+	});
+	const [[name = "", axis = 0] = []] = axes;
+	const tensors = Object.fromEntries(joined);
+	return composeBatch({ rows: own(tensors, name)?.shape[axis] ?? 1, tensors, axes }, upTo(batch));
+}
