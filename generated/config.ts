@@ -218,6 +218,8 @@ export interface GatesFile {
 	memory?: ThresholdFile;
 	throughput?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
+	"precision-coverage"?: ThresholdFile;
+	"precision-drop"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	work?: ThresholdFile;
 	golden?: {

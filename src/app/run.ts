@@ -6,6 +6,7 @@ import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import { withProfile } from "../engine/core/explain/layers.ts";
+import { coverageOf } from "../engine/stages/coverage.ts";
 import { explain } from "../engine/stages/explain.ts";
 import { reviewGoldens } from "../golden/stages/review.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -194,7 +195,11 @@ async function* buildEngines({
 	const hashes = recipeHashes(prepared.models);
 	for await (const { record, engine } of build(building, ports)) {
 		const recipeHash = hashes.get(`${record.arm} ${record.model}/${record.engine}`);
-		yield { builds: [{ ...record, recipeHash }], engine };
+		const workload = engine && prepared.plan.workloads.find(({ engineId }) => engineId === engine.spec.id);
+		const coverage =
+			engine && (await coverageOf(engine, seen().shapes.get(workload?.id ?? ""), ports.backend));
+		const found = coverage ? { precisionCoverage: coverage } : {};
+		yield { builds: [{ ...record, recipeHash, ...found }], engine };
 		stopIfInterrupted(ports);
 	}
 	const heads = seen().builds.filter(({ arm }) => arm === "head");

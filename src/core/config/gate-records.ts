@@ -17,10 +17,10 @@ export interface GateRecord {
 	/** Key below `gates`, with dots; also the name of its results. */
 	name: string;
 	/**
-	 * shares, factors: limits relative to the base. precisions: largest error by precision. Else an absolute limit or a
-	 * word.
+	 * shares, factors: limits relative to the base. floors: least shares. precisions: largest error by precision. Else an
+	 * absolute limit or a word.
 	 */
-	kind: "shares" | "factors" | "precisions" | "setting" | Unit;
+	kind: "shares" | "floors" | "factors" | "precisions" | "setting" | Unit;
 	level: "workload" | "engine";
 	byDefault?: Threshold | Readonly<Record<Precision, number>> | string;
 	options?: readonly string[];
@@ -52,6 +52,16 @@ const gateRecords = {
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.
 	engineSize: { ...ofEngine, name: "engine-size", label: "engine size", byDefault: { fail: 0.1 } },
+	// A build with --fp16 may leave half of a small net in fp32 because that is faster; an int8 engine with less than a
+	// tenth in int8 is none.
+	precisionCoverage: {
+		kind: "floors",
+		level: "engine",
+		name: "precision-coverage",
+		label: "precision coverage",
+		byDefault: { warn: 0.5, fail: 0.1 },
+	},
+	precisionDrop: { kind: "shares", level: "engine", name: "precision-drop", byDefault: { warn: 0.05 } },
 	buildTime: {
 		...ofEngine,
 		isSpeed: true,
@@ -169,6 +179,7 @@ export const resultLabels = Object.fromEntries(
 
 export const formatGate: Readonly<Record<GateRecord["kind"], (value: number) => string>> = {
 	shares: formatLimit,
+	floors: formatLimit,
 	factors: formatTimes,
 	precisions: String,
 	duration: formatMs,

@@ -43,7 +43,8 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 function* readLimit(kind: GateRecord["kind"], value: unknown, pointer: string): Resolution<unknown> {
 	if (typeof value === "string" && kind === "duration") return yield* parseDuration(pointer, { text: value });
 	if (typeof value === "string" && kind === "size") return yield* parseSize(pointer, value);
-	const isShare = kind === "shares" && (typeof value === "string" || typeof value === "number");
+	const isShare =
+		(kind === "shares" || kind === "floors") && (typeof value === "string" || typeof value === "number");
 	return isShare ? yield* parseShare(pointer, value) : value;
 }
 
@@ -83,17 +84,26 @@ function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer)
 	const threshold: Threshold = {};
 	if (typeof warn === "number") threshold.warn = warn;
 	if (typeof fail === "number") threshold.fail = fail;
-	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail)
+	const isFloor = kind === "floors";
+	const isOrdered = (low: number, high: number): boolean => (isFloor ? low >= high : low <= high);
+	if (
+		threshold.warn === undefined ||
+		threshold.fail === undefined ||
+		isOrdered(threshold.warn, threshold.fail)
+	)
 		return threshold;
-	// A fail limit below the default warning replaces it.
+	// A fail limit stricter than the default warning replaces it.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
 	const format = (limit: number): string =>
 		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;
 	yield {
 		pointer: warnLeaf.pointer ?? "/gates",
-		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
-		expected: `at most ${format(threshold.fail)}`,
-		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
+		says: `is ${format(threshold.warn)}, ${isFloor ? "below" : "above"} the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
+		expected: `at ${isFloor ? "least" : "most"} ${format(threshold.fail)}`,
+		fix:
+			failLeaf === undefined
+				? "Set fail beside it, to a number or to off."
+				: `${isFloor ? "Raise warn or lower" : "Lower warn or raise"} fail.`,
 	};
 	return threshold;
 }

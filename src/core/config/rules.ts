@@ -157,7 +157,10 @@ function gatesShown(
 		const value = gates[key];
 		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, bounds?.isLeast),
+			laxness:
+				typeof is === "string"
+					? (options ?? []).indexOf(is)
+					: laxnessOf(is, bounds?.isLeast === true || kind === "floors"),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});

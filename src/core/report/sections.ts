@@ -23,6 +23,7 @@ import {
 	partSection,
 	upgradeSection,
 } from "./sections/overview.ts";
+import { precisionSection } from "./sections/precision.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
@@ -45,6 +46,7 @@ export const reportSections: readonly ReportSection[] = [
 	bisectionSection,
 	probeSection,
 	buildSection,
+	precisionSection,
 	findingSection,
 	errorSection,
 	nextStepSection,

@@ -33,7 +33,7 @@ const gatesText = page.slice(page.indexOf("\n## gates\n"));
 it.each(gateEntries.map(([, gate]) => gate))(
 	"docs/configuration.md reports the default of the gate $name",
 	({ name, kind, byDefault }) => {
-		if (kind === "shares" || kind === "factors") {
+		if (kind === "shares" || kind === "floors" || kind === "factors") {
 			for (const level of ["warn", "fail"] as const) {
 				const value = (byDefault as Threshold)[level];
 				const limit = kind === "factors" ? value : value === undefined ? "off" : `${value * 100}%`;
