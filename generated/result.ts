@@ -31,6 +31,7 @@ export type GateName =
 	| "preflight"
 	| "build"
 	| "precision-coverage"
+	| "sparsity"
 	| "golden"
 	| "latency"
 	| "work"
@@ -232,6 +233,7 @@ export interface BuildRecord {
 	/** Sentences about this build, e.g. how many tactics came from the timing cache. */
 	notes?: string[];
 	precisionCoverage?: PrecisionCoverage;
+	sparsity?: Sparsity;
 	log?: string;
 }
 export interface Failure {
@@ -263,6 +265,13 @@ export interface UncoveredLayer {
 	cause: UncoveredCause;
 	/** The Cast, the Add, or the tensor without Q/DQ. */
 	at?: string;
+}
+/** Layers that the builder reports where --sparsity is on; null: it reported none. */
+export interface Sparsity {
+	/** Their weights have the 2:4 pattern. */
+	eligible: number | null;
+	/** They run a sparse kernel. */
+	picked: number | null;
 }
 export interface GoldenVerdict {
 	part?: PartName;

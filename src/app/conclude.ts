@@ -8,6 +8,7 @@ import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgePrecision } from "../core/gates/precision.ts";
+import { judgeSparsity } from "../core/gates/sparsity.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -130,7 +131,8 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		if (head === undefined) return [];
 		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
 		const judged = judgeBuild({ spec, head, base, findings }, config);
-		return [...judged, ...judgePrecision({ spec, base, head }, config)];
+		const own = { spec, base, head };
+		return [...judged, ...judgePrecision(own, config), ...judgeSparsity(own, config)];
 	});
 	return [
 		...builds,

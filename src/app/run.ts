@@ -17,6 +17,7 @@ import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
+import { checkSparsity } from "../stages/sparsity.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { concludeResult } from "./conclude.ts";
 import {
@@ -79,6 +80,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	yield { goldenChanges: await reviewChanges(found, input, ports) };
 	yield enterStage("preflight", ports);
 	yield { findings: runPreflight(found, input, seen(), ports) };
+	if (seen().backend.kind === "tensorrt") yield { findings: await checkSparsity(found.models, ports.models) };
 	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
 	yield {
 		shapes,

@@ -9,6 +9,7 @@ import type {
 	Interrupt,
 	KeptVerdicts,
 	ModelReader,
+	PatternReader,
 	Progress,
 	Shell,
 	Telemetry,
@@ -17,7 +18,7 @@ import type {
 
 export interface Ports {
 	files: Files;
-	models: ModelReader;
+	models: ModelReader & PatternReader;
 	tensors: TensorReader;
 	backend: Backend;
 	/** Absent if deviating tensors cannot be searched for. */

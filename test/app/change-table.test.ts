@@ -58,6 +58,7 @@ gates:
   interface: fail
   golden-change: fail
   limit-change: fail
+  sparsity: fail
   coverage: fail
   vanished: fail
 `;
@@ -117,6 +118,7 @@ work: { warn: 2%, fail: 10% } → work: { fail: off }
 interface: fail → off
 golden-change: fail → off
 limit-change: fail → off
+sparsity: fail → off
 coverage: fail → off
 vanished: fail → off
 `),
