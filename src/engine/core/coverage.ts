@@ -41,7 +41,7 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 		.sort((a, b) => b.multiplyAdds - a.multiplyAdds);
 	return {
 		precision,
-		multiplyAdds: total > 0 ? 1 - sum(outside) / total : null,
+		multiplyAdds: total > 0 ? Math.max(0, 1 - sum(outside) / total) : null,
 		...(costs !== null && costs.multiplyAdds > 0 ? { known: Math.min(1, total / costs.multiplyAdds) } : {}),
 		outsideCount: outside.length,
 		outside: outside.slice(0, maxOutside).map(({ layer, node, multiplyAdds }) => ({

@@ -72,7 +72,7 @@ it("an int8 engine that runs in fp32 is a highlight with its layers, causes and 
 	const texts = inEveryFormat(buildResult({ builds, gates, outcome: "fail" }));
 	for (const text of Object.values(texts)) {
 		for (const part of [
-			"is declared int8, and 0",
+			"is declared int8, and 0.0 % of its multiply-adds run so",
 			"conv1 in fp32",
 			"Q/DQ stand before the Add add1",
 			"1 more layer",
@@ -80,5 +80,5 @@ it("an int8 engine that runs in fp32 is a highlight with its layers, causes and 
 			expect(text).toContain(part);
 	}
 	expect(texts.markdown).toContain("Put Q and DQ behind the residual Add too");
-	expect(texts.markdown).toContain("Precision: 0 of 1 engine run");
+	expect(texts.markdown).toContain("Precision: 0 of 1 engine runs");
 });

@@ -47,8 +47,10 @@ const causes: Readonly<Record<UncoveredCause, { why(at: string): string; fix: st
 	},
 };
 
-const layerText = ({ layer, precision, share, cause, at = "" }: UncoveredLayer): string =>
-	`${cleanName(layer, 100)} in ${cleanName(precision, 20)} (${formatPercent(share)}; ${causes[cause].why(cleanName(at, 80))})`;
+const layerText = ({ layer, precision, share, cause, at }: UncoveredLayer): string => {
+	const why = causes[cause].why(at === undefined ? "" : cleanName(at, 80));
+	return `${cleanName(layer, 100)} in ${cleanName(precision, 20)} (${formatPercent(share)}; ${why})`;
+};
 
 function layersText({ precisionCoverage: { outside, outsideCount } }: Covered, most: number): string {
 	const more = outsideCount - Math.min(most, outside.length);
@@ -91,9 +93,11 @@ function highlightOf(result: Result, gates: GateIndex): Highlight[] {
 		return [
 			{
 				...gates.explain("precision-coverage", head, "warn"),
-				topic: ["engine beside its precision", "engines beside their precision"],
-				title: `${subjectName(head)} is declared ${cleanName(precision, 20)}, and ${share} of it runs so`,
-				sentences: present([cleanMessage(gate.message), layersText(head, 3)]),
+				topic: ["engine not in its precision", "engines not in their precision"],
+				title: `${subjectName(head)} is declared ${cleanName(precision, 20)}, and ${share} of its multiply-adds run so`,
+				sentences: [
+					cleanMessage(present([gate.message, layersText(head, 3)]).join(" Heaviest outside: "), 500),
+				],
 				fix: outside[0] && causes[outside[0].cause].fix,
 			},
 		];
@@ -111,7 +115,7 @@ export const precisionSection: ReportSection = {
 		const partly = rows.filter(({ head }) => head.precisionCoverage.outsideCount > 0);
 		const shown = format === "html" ? rows : partly;
 		return {
-			title: `Precision: ${rows.length - partly.length} of ${counted(rows.length, "engine")} run entirely as declared`,
+			title: `Precision: ${rows.length - partly.length} of ${counted(rows.length, "engine runs", "engines run")} entirely as declared`,
 			blocks: [
 				...(format === "html" ? [sentence(intro)] : []),
 				...(shown.length === 0 ? [] : [table("precision", columns, shown, { noun: "engine" })]),
