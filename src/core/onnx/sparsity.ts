@@ -57,19 +57,27 @@ export function countGroups(dims: readonly number[], axis: number, dtype: string
 	if (known === undefined || inner > maxColumns) return null;
 	const [Words, mask] = known;
 	const filled = new Uint8Array(inner);
-	let [at, groups, broken] = [0, 0, 0];
-	const close = (column: number): void => {
+	let [column, place, groups, broken] = [0, 0, 0, 0];
+	let isLast = size === 1;
+	const close = (): void => {
 		groups += 1;
 		if ((filled[column] ?? 0) > 2) broken += 1;
 		filled[column] = 0;
 	};
+	const enterRow = (): void => {
+		[column, place] = [0, (place + 1) % size];
+		isLast = place % 4 === 3 || place === size - 1;
+	};
 	const feed = (bytes: Uint8Array): void => {
 		// A copy is aligned.
-		for (const word of new Words(bytes.slice().buffer)) {
-			const [column, place] = [at % inner, Math.floor(at / inner)];
-			if ((word & mask) !== 0) filled[column] = (filled[column] ?? 0) + 1;
-			if (place % 4 === 3 || place === size - 1) close(column);
-			at = (at + 1) % (size * inner);
+		const values = new Words(bytes.slice().buffer);
+		for (let at = 0; at < values.length; ) {
+			const end = Math.min(values.length, at + inner - column);
+			for (; at < end; at += 1, column += 1) {
+				if (((values[at] ?? 0) & mask) !== 0) filled[column] = (filled[column] ?? 0) + 1;
+				if (isLast) close();
+			}
+			if (column === inner) enterRow();
 		}
 	};
 	return { feed, result: () => ({ groups, broken }) };
