@@ -68,15 +68,20 @@ export function countGroups(dims: readonly number[], axis: number, dtype: string
 		[column, place] = [0, (place + 1) % size];
 		isLast = place % 4 === 3 || place === size - 1;
 	};
+	/** Within one row; a closed loop, since models have billions of weights. */
+	const count = (values: ArrayLike<number>, from: number, to: number): void => {
+		for (let at = from; at < to; at += 1, column += 1) {
+			if (((values[at] ?? 0) & mask) !== 0) filled[column] = (filled[column] ?? 0) + 1;
+			if (isLast) close();
+		}
+	};
 	const feed = (bytes: Uint8Array): void => {
 		// A copy is aligned.
 		const values = new Words(bytes.slice().buffer);
 		for (let at = 0; at < values.length; ) {
 			const end = Math.min(values.length, at + inner - column);
-			for (; at < end; at += 1, column += 1) {
-				if (((values[at] ?? 0) & mask) !== 0) filled[column] = (filled[column] ?? 0) + 1;
-				if (isLast) close();
-			}
+			count(values, at, end);
+			at = end;
 			if (column === inner) enterRow();
 		}
 	};
