@@ -230,6 +230,8 @@ export interface GatesFile {
 	throughput?: ThresholdFile;
 	payoff?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
+	"precision-coverage"?: ThresholdFile;
+	"precision-drop"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	work?: ThresholdFile;
 	golden?: {
@@ -252,6 +254,8 @@ export interface GatesFile {
 	"golden-change"?: "warn" | "fail" | "off";
 	/** What a change of the rules does to the check where the new ones are looser. All rules are read from the base's config, so they hold only after the merge. */
 	"limit-change"?: "warn" | "fail" | "off";
+	/** What fewer layers for sparse kernels than in the base, eligible or picked, do to the check. */
+	sparsity?: "warn" | "fail" | "off";
 	/** What a model, engine, workload, golden or golden case that the base checks and the head does not does to the check. */
 	coverage?: "warn" | "fail" | "off";
 	/** What a figure that the base reports and the head does not does to the check. */

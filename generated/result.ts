@@ -10,6 +10,8 @@ export type PartName = string;
 export type Arm = "base" | "head";
 /** refusal (default): the model's or config's fault, a verdict. runner: the machine's; a retry may help. */
 export type FailureOf = "refusal" | "runner";
+/** cast: a Cast beside it. no-qdq: an input without Q/DQ. qdq-before-add: Q/DQ stand before a residual Add, not behind it. range: the builder warned of values out of range, or of tensors without a range. kernel: nothing in the file forbids it; the builder chose another kernel. */
+export type UncoveredCause = "cast" | "no-qdq" | "qdq-before-add" | "range" | "kernel";
 /** existing: the base engine fails every check that the head fails, so this change did not cause it. */
 export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
@@ -29,6 +31,8 @@ export type LayerUnitName = "M instructions";
 export type GateName =
 	| "preflight"
 	| "build"
+	| "precision-coverage"
+	| "sparsity"
 	| "golden"
 	| "latency"
 	| "payoff"
@@ -233,6 +237,8 @@ export interface BuildRecord {
 	failure?: Failure;
 	/** Sentences about this build, e.g. how many tactics came from the timing cache. */
 	notes?: string[];
+	precisionCoverage?: PrecisionCoverage;
+	sparsity?: Sparsity;
 	log?: string;
 }
 /** Of an INT8 engine with a calibration cache. */
@@ -262,6 +268,35 @@ export interface Failure {
 	fix: string;
 	excerpt: string[];
 	kind?: FailureOf;
+}
+/** How much of an fp16, bf16, int8 or fp8 engine runs in that precision, by the layers that its builder lists. */
+export interface PrecisionCoverage {
+	precision: string;
+	/** Share of the multiply-adds that run in the precision. null: no layer has known ones. */
+	multiplyAdds: number | null;
+	/** Multiply-adds of known layers, as a share of the graph's. */
+	known?: number;
+	/** Share of the layers' time, of all layers. Absent if the layers were not timed. */
+	time?: number;
+	outsideCount: number;
+	/** The heaviest layers that run in another precision. */
+	outside: UncoveredLayer[];
+}
+export interface UncoveredLayer {
+	layer: string;
+	precision: string;
+	/** Of the multiply-adds of known layers. */
+	share: number;
+	cause: UncoveredCause;
+	/** The Cast, the Add, or the tensor without Q/DQ. */
+	at?: string;
+}
+/** Layers that the builder reports where --sparsity is on; null: it reported none. */
+export interface Sparsity {
+	/** Their weights have the 2:4 pattern. */
+	eligible: number | null;
+	/** They run a sparse kernel. */
+	picked: number | null;
 }
 export interface GoldenVerdict {
 	part?: PartName;

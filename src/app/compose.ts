@@ -6,6 +6,7 @@ import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { findCalibrationData } from "../adapters/files/calibration-data.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
+import { readPatterns } from "../adapters/files/sparsity.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
@@ -71,7 +72,7 @@ export function compose(
 	};
 	const ports: Ports = {
 		files: fileStore(),
-		models: fileModelReader(),
+		models: { ...fileModelReader(), patterns: readPatterns },
 		tensors: fileTensorReader(),
 		calibrationData: findCalibrationData,
 		backend,

@@ -1,6 +1,6 @@
 // Judges all facts of a run, and makes its result.
 
-import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.ts";
+import type { Arm, ArmSource, BuildRecord, GateResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
@@ -8,10 +8,13 @@ import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgePayoff } from "../core/gates/payoff.ts";
+import { judgePrecision } from "../core/gates/precision.ts";
+import { judgeSparsity } from "../core/gates/sparsity.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
+import { timeShare } from "../engine/core/coverage.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import { sidesOf } from "../stages/prepared.ts";
 import type { Facts, GateInput } from "./run-context.ts";
@@ -26,10 +29,19 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		childMs: 0,
 		environment: facts.environment,
 		arms: { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, noBase: input.noBase },
-		builds: settleBuilds(facts.builds),
+		builds: settleBuilds(facts.builds).map((build) => withTimeShare(build, facts.rows)),
 		golden: facts.golden,
 		workloads: facts.rows,
 	};
+}
+
+/** Where a workload of the engine was profiled. */
+function withTimeShare(build: BuildRecord, rows: Facts["rows"]): BuildRecord {
+	const { precisionCoverage: found, model, engine, arm } = build;
+	const own = rows.filter((row) => row.model === model && row.engine === engine);
+	const layers = own.flatMap((row) => row.layers?.[arm] ?? [])[0];
+	const time = found === undefined || layers === undefined ? null : timeShare(layers, found.precision);
+	return found === undefined || time === null ? build : { ...build, precisionCoverage: { ...found, time } };
 }
 
 export function concludeResult(
@@ -120,7 +132,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const { head, base } = sidesOf(facts.builds, (build) => isOf(spec, build));
 		if (head === undefined) return [];
 		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
-		return judgeBuild({ spec, head, base, findings }, config);
+		const judged = judgeBuild({ spec, head, base, findings }, config);
+		const own = { spec, base, head };
+		return [...judged, ...judgePrecision(own, config), ...judgeSparsity(own, config)];
 	});
 	return [
 		...builds,

@@ -6,6 +6,7 @@ import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import { withProfile } from "../engine/core/explain/layers.ts";
+import { coverageOf } from "../engine/stages/coverage.ts";
 import { explain } from "../engine/stages/explain.ts";
 import { reviewGoldens } from "../golden/stages/review.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -16,6 +17,7 @@ import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
+import { checkSparsity } from "../stages/sparsity.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { concludeResult } from "./conclude.ts";
 import {
@@ -79,6 +81,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	yield { goldenChanges: await reviewChanges(found, input, ports) };
 	yield enterStage("preflight", ports);
 	yield { findings: runPreflight(found, input, seen(), ports) };
+	if (seen().backend.kind === "tensorrt") yield { findings: await checkSparsity(found.models, ports.models) };
 	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
 	yield {
 		shapes,
@@ -196,7 +199,11 @@ async function* buildEngines({
 	const hashes = recipeHashes(prepared.models);
 	for await (const { record, engine } of build(building, ports)) {
 		const recipeHash = hashes.get(`${record.arm} ${record.model}/${record.engine}`);
-		yield { builds: [{ ...record, recipeHash }], engine };
+		const workload = engine && prepared.plan.workloads.find(({ engineId }) => engineId === engine.spec.id);
+		const coverage =
+			engine && (await coverageOf(engine, seen().shapes.get(workload?.id ?? ""), ports.backend));
+		const found = coverage ? { precisionCoverage: coverage } : {};
+		yield { builds: [{ ...record, recipeHash, ...found }], engine };
 		stopIfInterrupted(ports);
 	}
 	const heads = seen().builds.filter(({ arm }) => arm === "head");

@@ -10,6 +10,7 @@ import type {
 	Interrupt,
 	KeptVerdicts,
 	ModelReader,
+	PatternReader,
 	Progress,
 	Shell,
 	Telemetry,
@@ -18,7 +19,7 @@ import type {
 
 export interface Ports {
 	files: Files;
-	models: ModelReader;
+	models: ModelReader & PatternReader;
 	tensors: TensorReader;
 	calibrationData: CalibrationFinder;
 	backend: Backend;

@@ -6,6 +6,7 @@ import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { Fault, ToolCode } from "../core/errors.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
+import type { WeightPattern } from "../core/onnx/sparsity.ts";
 import type { EngineAssets } from "../core/plan/plan.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 import type { CommandAnswer, CommandRequest } from "../golden/core/compare/check-output.ts";
@@ -35,6 +36,11 @@ export interface Files {
 export interface ModelReader {
 	/** @throws ConfigError model-missing, model-unreadable. */
 	read(path: string): Promise<ModelOnDisk>;
+}
+
+export interface PatternReader {
+	/** Of the weights that can be read, a chunk at a time. @throws ConfigError model-unreadable. */
+	patterns(model: ModelOnDisk): Promise<readonly WeightPattern[]>;
 }
 
 export interface ModelOnDisk {

@@ -47,6 +47,8 @@ gates:
   memory: { fail: 5% }
   engine-size: { fail: 300% }
   build-time: { warn: 500% }
+  precision-coverage: { warn: 90%, fail: 50% }
+  precision-drop: { warn: 5%, fail: 20% }
   max-latency: 1s
   golden: { relative-l2: 0.001, existing: fail, error-growth: { warn: 2, fail: 10 } }
   inconclusive: fail
@@ -57,6 +59,7 @@ gates:
   interface: fail
   golden-change: fail
   limit-change: fail
+  sparsity: fail
   coverage: fail
   vanished: fail
 `;
@@ -103,6 +106,8 @@ p99: { warn: 10%, fail: 20% } → p99: { fail: off }
 memory: { fail: 5% } → memory: { fail: off }
 engine-size: { fail: 300% } → engine-size: { fail: off }
 build-time: { warn: 500% } → build-time: { warn: off }
+precision-coverage: { warn: 90%, fail: 50% } → precision-coverage: { warn: 50%, fail: 1% }
+precision-drop: { warn: 5%, fail: 20% } → precision-drop: { fail: off }
 max-latency: 1s → 10m
 relative-l2: 0.001 → 10
 existing: fail → warn
@@ -115,6 +120,7 @@ payoff: { warn: 5%, fail: 3% } → payoff: { fail: 1% }
 interface: fail → off
 golden-change: fail → off
 limit-change: fail → off
+sparsity: fail → off
 coverage: fail → off
 vanished: fail → off
 `),

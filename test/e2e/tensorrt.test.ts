@@ -74,6 +74,10 @@ it("a recorded comparison of a wider net warns at 2 % and does not fail at 10 %,
 		["mismatch", true],
 	]);
 	expect(run.exit).toBe(1);
+	for (const { precisionCoverage: coverage } of result.builds) {
+		expect(coverage).toMatchObject({ precision: "fp16", multiplyAdds: 1, known: 1, outside: [] });
+		expect(coverage?.time).toBeGreaterThan(0.7);
+	}
 	const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
 	const [infos, profiles] = [true, false].map((isInfo) =>
 		layers
@@ -147,4 +151,15 @@ it("a recorded comparison of rebuilds includes build-to-build variation in the i
 	for (const { pair, build } of row?.runs ?? []) expect(build).toBe(pair % 3);
 	for (const name of ["report.html", "report.md"])
 		expect(readFileSync(join(out, name), "utf8")).toMatch(/[Bb]uilds of the same model differ by ±1\.\d %/);
+});
+
+it("an engine that is declared int8 and runs in fp32 is found, and its layers are named", async () => {
+	const { run, result } = await compare({ comparison: "wrong-head" }, ["precision: fp32", "precision: int8"]);
+	const gates = result.gates.filter(({ gate }) => gate === "precision-coverage");
+	expect(gates.map(({ status, message }) => [status, message])).toEqual([
+		["warn", "0.0 % of the multiply-adds run in int8; in the base 0.0 %."],
+	]);
+	const head = result.builds.find(({ arm }) => arm === "head")?.precisionCoverage;
+	expect(head?.outside[0]).toMatchObject({ precision: "fp32", cause: "no-qdq" });
+	expect(run.stdout).toContain("is declared int8, and");
 });

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { BuildRecord } from "../../../generated/result.ts";
+import type { BuildRecord, Sparsity } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
@@ -20,11 +20,15 @@ export interface BuildFacts {
 	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
+	sparsity?: Sparsity;
 }
+
+const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null);
 
 /** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {
-	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries } = fieldsOf(facts);
+	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity } = fieldsOf(facts);
+	const { eligible, picked } = fieldsOf(sparsity);
 	if (typeof durationMs !== "number" || typeof builtAt !== "string") return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
 	return {
@@ -38,6 +42,7 @@ function parseFacts(facts: unknown): BuildFacts | null {
 		notes: notes.map(String),
 		weightsBytes: typeof weightsBytes === "number" ? weightsBytes : null,
 		entries: typeof entries === "number" ? entries : null,
+		...(sparsity === undefined ? {} : { sparsity: { eligible: countOf(eligible), picked: countOf(picked) } }),
 	};
 }
 

@@ -11,6 +11,7 @@ import type { EngineLayers } from "../../engine/core/layer.ts";
 import { type BuildPlaces, buildArgs, runArgs, SettingError, shapesAt } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createBuildProgress } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
+import { createSparsityLog } from "../../formats/trtexec/sparsity.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/write-error.ts";
 import {
@@ -65,12 +66,19 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	const entriesBefore = context.cacheEntries.get(places.cache ?? "") ?? null;
 	const reader = createBuildLog();
 	const { engineFolder, logPath, timeoutMs, onPhase } = job;
+	const isSparse = argv.some((flag) => /^--sparsity=(enable|force)$/.test(flag));
+	const sparsity = createSparsityLog();
+	const progress = onPhase && createBuildProgress(onPhase);
+	const onVerbose = (text: string): void => {
+		progress?.(text);
+		if (isSparse) sparsity.feed(text);
+	};
 	const run = await runTrtexec(
 		{
 			...{ argv, cwd: engineFolder, logPath, timeoutMs, readers: [reader] },
 			// The list of layers is only for people: the engine is usable without it.
 			writes: [places.engine],
-			onVerbose: onPhase && createBuildProgress(onPhase),
+			onVerbose: isSparse || progress ? onVerbose : undefined,
 		},
 		context,
 	);
@@ -96,6 +104,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 		notes: kind === "none" ? notes : [title, ...notes],
 		weightsBytes: log.memory.weightsBytes,
 		entries: log.timingCache.entries,
+		...(isSparse && { sparsity: sparsity.result() }),
 	};
 	const record = await describeBuilt(request, facts, context);
 	await saveBuild(request, facts, { before, context });
@@ -104,7 +113,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 
 async function describeBuilt(
 	{ job, places }: BuildRequest,
-	{ durationMs, recipe, warnings, notes, weightsBytes, entries }: BuildFacts,
+	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity }: BuildFacts,
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);
@@ -114,6 +123,7 @@ async function describeBuilt(
 		...describeJob(job),
 		...{ state: "built", durationMs, engineKind: "TensorRT plan", engineBytes: plan.bytes },
 		...{ engineSha256: plan.sha256, enginePath: places.engine, recipe, warnings, notes },
+		...(sparsity && { sparsity }),
 	};
 }
 

@@ -17,8 +17,8 @@ export interface GateRecord {
 	/** Key below `gates`, with dots; also the name of its results. */
 	name: string;
 	/**
-	 * shares, factors: limits relative to the base. precisions: largest error by precision. Else an absolute limit or a
-	 * word.
+	 * shares, factors: limits relative to the base, or least shares. precisions: largest error by precision. Else an
+	 * absolute limit or a word.
 	 */
 	kind: "shares" | "factors" | "precisions" | "setting" | Unit;
 	level: "workload" | "engine";
@@ -56,6 +56,17 @@ const gateRecords = {
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.
 	engineSize: { ...ofEngine, name: "engine-size", label: "engine size", byDefault: { fail: 0.1 } },
+	// A build with --fp16 may leave half of a small net in fp32 because that is faster; an int8 engine with less than a
+	// tenth in int8 is none.
+	precisionCoverage: {
+		kind: "shares",
+		isLeast: true,
+		level: "engine",
+		name: "precision-coverage",
+		label: "precision coverage",
+		byDefault: { warn: 0.5, fail: 0.1 },
+	},
+	precisionDrop: { kind: "shares", level: "engine", name: "precision-drop", byDefault: { warn: 0.05 } },
 	buildTime: {
 		...ofEngine,
 		isSpeed: true,
@@ -131,6 +142,8 @@ const gateRecords = {
 	probes: { name: "probes", kind: "factors", level: "engine", byDefault: { warn: 1, fail: 10 } },
 	interface: { ...reviewed, name: "interface", label: "interface", byDefault: "fail" },
 	goldenChange: { ...reviewed, name: "golden-change", label: "changed golden", byDefault: "warn" },
+	// Kernels are chosen by their times, so a sparse one may be lost by chance.
+	sparsity: { ...reviewed, name: "sparsity", label: "sparsity", byDefault: "warn" },
 	limitChange: { ...reviewed, name: "limit-change", label: "loosened limits", byDefault: "warn" },
 	coverage: { ...reviewed, name: "coverage", label: "coverage", byDefault: "warn" },
 	vanished: { ...reviewed, name: "vanished", label: "vanished figures", byDefault: "warn" },

@@ -24,6 +24,7 @@ import {
 	partSection,
 	upgradeSection,
 } from "./sections/overview.ts";
+import { precisionSection } from "./sections/precision.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
 import { siblingSection } from "./sections/siblings.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
@@ -49,6 +50,7 @@ export const reportSections: readonly ReportSection[] = [
 	bisectionSection,
 	probeSection,
 	buildSection,
+	precisionSection,
 	findingSection,
 	errorSection,
 	nextStepSection,

@@ -68,10 +68,10 @@ export function criticalWarnings(
 	return all.filter(({ count }) => count > 0);
 }
 
-const label = ({ nodes, name }: ModelLayer): string =>
+export const layerName = ({ nodes, name }: ModelLayer): string =>
 	nodes.length === 0 ? name : nodes.slice(0, 2).join(" + ");
 
-function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
+export function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
 	return weights !== null || parameters["ParameterType"] === "Convolution" || isProduct(type);
 }
 
@@ -79,14 +79,14 @@ function islands(engine: EngineModel): string[] {
 	const kernels = engine.layers.filter(({ kind }) => kind === "compute");
 	const halves = kernels.filter(({ precision }) => half.has(precision ?? "") || narrow.has(precision ?? ""));
 	if (halves.length * 2 < kernels.length || halves.length < 2) return [];
-	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(label);
+	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(layerName);
 }
 
 function ownKernels({ layers }: EngineModel): string[] {
 	const { sources, readers } = neighboursOf(layers);
 	const isBetween = (at: number): boolean =>
 		[sources, readers].every((near) => near[at]?.some((other) => layers[other]?.kind === "compute"));
-	return layers.filter(({ kind, index }) => kind === "quantize" && isBetween(index)).map(label);
+	return layers.filter(({ kind, index }) => kind === "quantize" && isBetween(index)).map(layerName);
 }
 
 const quantising = /(?:de)?quantize_?linear/i;
@@ -107,6 +107,6 @@ function unfusedQuantisation(engine: EngineModel): string[] {
 		return (readers[layer.index] ?? []).flatMap((at) => engine.layers[at] ?? []).filter(isFloat);
 	});
 	const product = (layer: ModelLayer): string =>
-		label({ ...layer, nodes: layer.nodes.filter((node) => !quantising.test(node.slice(-200))) });
+		layerName({ ...layer, nodes: layer.nodes.filter((node) => !quantising.test(node.slice(-200))) });
 	return [...groupBy(found, product).keys()];
 }

@@ -59,7 +59,20 @@ function toWeights(value: unknown): EngineLayer["weights"] {
 
 type Computing = Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">;
 
+/** `_i8f32_i8i32_f32_`: types of A and C, of B and the sum, of the scale; `_f16f16_f32_f32_` only of A, C and the sum. */
+const kernelTypes = new RegExp(
+	"_(T)T_(?:(T)T|T)_T(?:_|$)".replaceAll("T", "(?:tf32|bf16|f16|f32|i8|i32|e4m3|e5m2)"),
+);
+const multiplied: Readonly<Record<string, string>> = {
+	...{ tf32: "tf32", bf16: "bf16", f16: "fp16", f32: "fp32" },
+	...{ i8: "int8", e4m3: "fp8", e5m2: "fp8" },
+};
+
+/** Of a product the type that its kernel multiplies in, as its name says; a type of weights is only how they are stored. */
 function precisionOf({ inputs, outputs, weights, tactic }: Computing): string | null {
+	const [, first = "", second = first] = kernelTypes.exec(tactic ?? "") ?? [];
+	const stated = multiplied[second];
+	if (stated !== undefined) return stated;
 	const carrier = inputs.find(({ dtype }) => dtype !== null && numericTypes.has(dtype));
 	const precision = weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
 	return precision === "fp32" && tactic !== null && /tf32/i.test(tactic) ? "tf32" : precision;

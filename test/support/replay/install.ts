@@ -123,6 +123,7 @@ models:
     golden: golden/golden.json
 measure: { pairs: [5, 8], warm-up: 300ms, duration: ${duration}, timeout: 5m, build-timeout: 5m, unchanged-models: rebuild${measure} }
 cache: { engines: false, timing: false, verdicts: false }
+probes: nightly
 `;
 }
 

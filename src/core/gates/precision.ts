@@ -1,0 +1,51 @@
+// The gate on how much of an engine runs in its declared precision.
+import type { BuildRecord, GateResult, GateStatus } from "../../../generated/result.ts";
+import type { Config, Threshold } from "../config/config.ts";
+import type { EngineSpec } from "../plan/plan.ts";
+import { formatPercent } from "../text/units.ts";
+import { judgeChange, placeVerdict } from "./figures.ts";
+
+interface Builds {
+	spec: EngineSpec;
+	base?: BuildRecord | undefined;
+	head: BuildRecord;
+}
+
+export function judgePrecision({ spec, base, head }: Builds, config: Config): GateResult[] {
+	const { gates, name: engine, precision } = spec.engine;
+	const now = shareOf(head);
+	const before = base?.precision === head.precision ? shareOf(base) : null;
+	const place = (status: GateStatus, message: string, key: string): GateResult[] => {
+		const subject = { model: spec.model.name, engine };
+		return placeVerdict(["precision-coverage", status, message], subject, { config, ...spec.engine, key });
+	};
+	if (now === null) {
+		if (before === null || head.state !== "built") return [];
+		const message = `In the base ${formatPercent(before)} of the multiply-adds run in ${precision}; the head's share is not known.`;
+		return place(gates.inconclusive === "fail" ? "fail" : "inconclusive", message, "inconclusive");
+	}
+	const was = before === null ? "" : `; in the base ${formatPercent(before)}`;
+	const message = `${formatPercent(now)} of the multiply-adds run in ${precision}${was}.`;
+	const isPromised =
+		before === null ? quantised.has(precision) : before >= (gates.precisionCoverage.fail ?? 0);
+	const floor = floorStatus(now, isPromised, gates.precisionCoverage);
+	const drop = before === null ? "pass" : judgeChange(before - now, gates.precisionDrop);
+	return rank[drop] > rank[floor]
+		? place(drop, message, "precision-drop")
+		: place(floor, message, "precision-coverage");
+}
+
+type Judged = ReturnType<typeof judgeChange>;
+const rank: Readonly<Record<Judged, number>> = { pass: 0, warn: 1, fail: 2 };
+
+const shareOf = (build: BuildRecord | undefined): number | null =>
+	build?.precisionCoverage?.multiplyAdds ?? null;
+
+/** In other precisions TensorRT may run all of a small net in fp32 because that is faster. */
+const quantised: ReadonlySet<string> = new Set(["int8", "fp8"]);
+
+/** @param isPromised if the base is below the floor too, the change is not the cause. */
+function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold): Judged {
+	if (now < fail) return isPromised ? "fail" : "warn";
+	return now < warn ? "warn" : "pass";
+}
