@@ -2,8 +2,9 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--device N] [--plugin LIBRARY]...
-                        [--max-payload-bytes N] [--cases FILE]
+    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N]
+                        [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
+    python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
 
 Needs Python 3.8 or newer, its standard library, the `tensorrt` module (8.6 to 11) and the CUDA driver.
@@ -23,7 +24,9 @@ plugins' printf too, goes to standard error. A frame, all numbers little-endian:
     "tensors": [{"name", "dtype", "shape", "bytes"}], row-major; types of 4 bits are packed, low half first.
 
 To the worker:
-    {"kind": "case", "id": text, "tensors": [...]}    the inputs of one case
+    {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
+                                                      once for each id, all at the same time
+    {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
@@ -32,13 +35,17 @@ From the worker, the first frame is a hello or an error, and each case has one a
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
+With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
+answers. The cache is written to --cache before the end frame. The hello's engine is null.
+
 A fatal error is the last frame; the exit code is then 2 (did not start), 3 (CUDA or TensorRT is lost), 4 (the
 frames cannot be read) or 70 (a bug). Else it is 0. Codes of fatal errors: tensorrt-missing, cuda-missing, cuda,
-plan, plugin, format, memory, protocol, internal. Of cases: protocol, input, shape, memory, execution, size,
-internal.
+plan, plugin, format, memory, calibration, refit, refit-missing, protocol, internal. Of cases: protocol, input, shape,
+memory, execution, size, refit, refit-missing, internal.
 """
 import argparse
 import collections
+import copy
 import ctypes
 import faulthandler
 import json
@@ -62,6 +69,9 @@ PLAN_MAGIC = b"ftrt"
 # What outputs hold before a case, so that bytes the engine never wrote are not the last case's right answer: NaN for floats.
 UNWRITTEN = 0xFF
 OUT_OF_MEMORY = 2
+# Contexts that run at the same time, and how often each runs, so that they overlap whatever one launch takes.
+MOST_TOGETHER = 8
+ROUNDS = 3
 
 EXIT_NOT_STARTED, EXIT_LOST, EXIT_PROTOCOL, EXIT_BUG = 2, 3, 4, 70
 
@@ -297,9 +307,18 @@ class Cuda:
         context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
         self.call("cuCtxSetCurrent", context)
+        self.open_stream()
+
+    def open_stream(self):
         stream = ctypes.c_void_p()
         self.call("cuStreamCreate", ctypes.byref(stream), self.non_blocking)
         self.stream = stream.value
+
+    def fork(self):
+        """The same device with a stream of its own."""
+        other = copy.copy(self)
+        other.open_stream()
+        return other
 
     def allocate(self, size):
         address = ctypes.c_uint64()
@@ -416,13 +435,36 @@ def make_allocator(trt, buffer):
     return Allocator()
 
 
+def dtype_name(trt, tensor, dtype):
+    for name, (member, _) in DTYPES.items():
+        if getattr(trt.DataType, member, None) == dtype:
+            return name
+    raise Fatal("format", "%s has the type %s, which this worker does not know." % (tensor, dtype), tensor=tensor)
+
+
+def load_plugins(trt, logger, owner, libraries):
+    """Into the registry of a runtime or a builder."""
+    try:
+        trt.init_libnvinfer_plugins(logger, "")
+    except Exception as error:
+        sys.stderr.write("[W] TensorRT's own plugins were not loaded: %s\n" % error)
+    for path in libraries:
+        try:
+            library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+            # Without these symbols a library registers its plugins by being loaded.
+            if hasattr(library, "getCreators") or hasattr(library, "getPluginCreators"):
+                owner.get_plugin_registry().load_library(path)
+        except Exception as error:
+            raise Fatal("plugin", "The plugin library %s cannot be loaded: %s." % (path, error))
+
+
 class Port:
     """One input or output of the engine."""
 
     def __init__(self, trt, engine, name):
         self.name = name
         self.is_input = engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT
-        self.dtype = self.dtype_name(trt, engine.get_tensor_dtype(name))
+        self.dtype = dtype_name(trt, name, engine.get_tensor_dtype(name))
         self.shape = tuple(engine.get_tensor_shape(name))
         self.host = engine.get_tensor_location(name) == trt.TensorLocation.HOST
         for profile in range(engine.num_optimization_profiles):
@@ -440,12 +482,6 @@ class Port:
             self.alias = engine.get_aliased_input_tensor(name)
         # An output's shape in the case at hand; None while only the data decides it.
         self.now = None
-
-    def dtype_name(self, trt, dtype):
-        for name, (member, _) in DTYPES.items():
-            if getattr(trt.DataType, member, None) == dtype:
-                return name
-        raise Fatal("format", "%s has the type %s, which this worker does not know." % (self.name, dtype), tensor=self.name)
 
     def read_ranges(self, engine):
         """For each optimization profile, the least and greatest shape, and of a shape tensor the least and greatest values."""
@@ -499,8 +535,17 @@ class Engine:
         self.logger = make_logger(trt)
         self.largest_payload = options.max_payload_bytes
         self.runtime = trt.Runtime(self.logger)
-        self.load_plugins(options.plugin)
+        load_plugins(trt, self.logger, self.runtime, options.plugin)
         self.engine = self.load_plan(options.engine)
+        self.onnx = options.onnx
+        if options.stripped:
+            self.refit("model")
+        self.lanes = [self]
+        self.open_lane()
+
+    def open_lane(self):
+        """What one inference at a time needs of its own: a context, and memory for inputs and outputs."""
+        trt, cuda = self.trt, self.cuda
         names = [self.engine.get_tensor_name(index) for index in range(self.engine.num_io_tensors)]
         ports = [Port(trt, self.engine, name) for name in names]
         self.inputs = {port.name: port for port in ports if port.is_input}
@@ -518,19 +563,42 @@ class Engine:
         self.profile = 0
         self.prepared = None
 
-    def load_plugins(self, libraries):
+    def open_lanes(self, count):
+        while len(self.lanes) < count:
+            lane = copy.copy(self)
+            lane.cuda = self.cuda.fork()
+            lane.open_lane()
+            self.lanes.append(lane)
+        return self.lanes[:count]
+
+    def refit(self, weights):
+        trt = self.trt
+        if not hasattr(trt, "OnnxParserRefitter"):
+            raise Refusal("refit-missing", "TensorRT %s has no refitter for ONNX files" % trt.__version__)
+        self.logger.errors.clear()
         try:
-            self.trt.init_libnvinfer_plugins(self.logger, "")
-        except Exception as error:
-            sys.stderr.write("[W] TensorRT's own plugins were not loaded: %s\n" % error)
-        for path in libraries:
-            try:
-                library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-                # Without these symbols a library registers its plugins by being loaded.
-                if hasattr(library, "getCreators") or hasattr(library, "getPluginCreators"):
-                    self.runtime.get_plugin_registry().load_library(path)
-            except Exception as error:
-                raise Fatal("plugin", "The plugin library %s cannot be loaded: %s." % (path, error))
+            refitter = trt.Refitter(self.engine, self.logger)
+            if weights == "zeros":
+                done = self.refit_zeros(refitter)
+            else:
+                done = trt.OnnxParserRefitter(refitter, self.logger).refit_from_file(self.onnx or "")
+            done = done and refitter.refit_cuda_engine()
+        except (RuntimeError, TypeError) as error:
+            raise Refusal("refit", "%s: %s" % (error, self.logger.take()))
+        if not done:
+            raise Refusal("refit", self.logger.take())
+
+    def refit_zeros(self, refitter):
+        kept = []
+        for name in refitter.get_all_weights():
+            prototype = refitter.get_weights_prototype(name)
+            memory = HostBuffer()
+            memory.reserve(max(1, prototype.nbytes))
+            kept.append(memory)
+            if not refitter.set_named_weights(name, self.trt.Weights(prototype.dtype, memory.address, prototype.size)):
+                return False
+        self.zeros = kept
+        return True
 
     def load_plan(self, path):
         if hasattr(self.runtime, "engine_host_code_allowed"):
@@ -562,19 +630,31 @@ class Engine:
             "outputs": [port.describe() for port in self.outputs],
         }
 
-    def run(self, feeds, payload):
+    def run(self, feeds, payload, count):
         """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call."""
+        lanes = self.open_lanes(count)
         self.logger.errors.clear()
         try:
-            self.prepare(feeds, payload)
-            return self.execute(feeds, payload)
+            for lane in lanes:
+                lane.prepare(feeds, payload)
+            for lane in lanes:
+                lane.fill(feeds, payload)
+            for _ in range(1 if len(lanes) == 1 else ROUNDS):
+                for lane in lanes:
+                    lane.execute()
+            return [lane.collect() for lane in lanes]
         except RuntimeError as error:
             # What TensorRT's Python raises where C++ returns false.
-            self.prepared = None
+            self.forget(lanes)
             raise Refusal("execution", "TensorRT raised an error (%s): %s" % (error, self.logger.take()))
         except BaseException:
-            self.prepared = None
+            self.forget(lanes)
             raise
+
+    @staticmethod
+    def forget(lanes):
+        for lane in lanes:
+            lane.prepared = None
 
     def prepare(self, feeds, payload):
         """Tells TensorRT shapes and addresses; the same shapes twice need that only once."""
@@ -663,20 +743,20 @@ class Engine:
         if size > self.largest_payload:
             raise Refusal("size", "output %s has %d bytes, an answer may have %d" % (name, size, self.largest_payload), name)
 
-    def execute(self, feeds, payload):
-        cuda = self.cuda
+    def fill(self, feeds, payload):
         for name, port in self.inputs.items():
             feed = feeds[name]
             if feed.size > 0 and not port.host:
-                cuda.to_device(port.device_buffer.address, payload.address + feed.at, feed.size)
+                self.cuda.to_device(port.device_buffer.address, payload.address + feed.at, feed.size)
         for port in self.outputs:
             self.clear(port)
-        if not self.context.execute_async_v3(cuda.stream):
+
+    def execute(self):
+        if not self.context.execute_async_v3(self.cuda.stream):
             reason = self.logger.take()
-            cuda.wait()
+            self.cuda.wait()
             self.raise_allocation()
             raise Refusal("execution", "TensorRT did not run the case: %s" % reason)
-        return self.collect()
 
     def clear(self, port):
         if port.alias is not None:
@@ -776,11 +856,14 @@ def read_entry(entry):
     return name, dtype, tuple(shape), size
 
 
-def read_id(header):
-    name = header.get("id")
-    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+def read_ids(header):
+    beside = header.get("beside", [])
+    names = [header.get("id")] + (beside if isinstance(beside, list) else [None])
+    if not all(isinstance(name, str) and len(name) <= LONGEST_NAME for name in names):
         raise Fatal("protocol", "The input cannot be read: a case has no id.", EXIT_PROTOCOL)
-    return name
+    if len(names) > MOST_TOGETHER:
+        raise Fatal("protocol", "The input cannot be read: more than %d cases at once." % MOST_TOGETHER, EXIT_PROTOCOL)
+    return names
 
 
 def error_frame(error, code, name=None, fatal=False):
@@ -790,22 +873,29 @@ def error_frame(error, code, name=None, fatal=False):
 
 
 def answer(channel, engine, header, payload_bytes):
-    name = read_id(header)
+    names = read_ids(header)
     try:
-        feeds = read_case(header, payload_bytes, engine.inputs)
-        profile, tensors, parts = engine.run(feeds, channel.buffer)
-        channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
+        if header.get("kind") == "refit":
+            engine.refit(header.get("weights"))
+            results = [(0, [], [])]
+        else:
+            feeds = read_case(header, payload_bytes, engine.inputs)
+            results = engine.run(feeds, channel.buffer, len(names))
+        for name, (profile, tensors, parts) in zip(names, results):
+            channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
     except Refusal as error:
-        channel.write(error_frame(error, error.code, name))
+        for name in names:
+            channel.write(error_frame(error, error.code, name))
     except CudaError as error:
         # After any error but a lack of memory the CUDA context is lost, and every later answer would be wrong.
-        channel.write(error_frame(error, "cuda", name, fatal=True))
+        channel.write(error_frame(error, "cuda", names[0], fatal=True))
         return False
     except (Fatal, OSError):
         raise
     except Exception as error:
         traceback.print_exc()
-        channel.write(error_frame("%s: %s" % (type(error).__name__, error), "internal", name))
+        for name in names:
+            channel.write(error_frame("%s: %s" % (type(error).__name__, error), "internal", name))
     return True
 
 
@@ -820,11 +910,109 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind != "case":
+        if kind not in ("case", "refit"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
         done += 1
+
+
+# Calibration
+
+
+class Source:
+    """An input of the model that is calibrated; its shape is the declared one, then the first case's."""
+
+    def __init__(self, trt, cuda, tensor):
+        self.dtype = dtype_name(trt, tensor.name, tensor.dtype)
+        self.shape = tuple(tensor.shape)
+        self.buffer = DeviceBuffer(cuda, tensor.name)
+
+
+def read_feeds(channel, sources):
+    """Of the next case; None after the last."""
+    header, size = channel.read() or ({}, 0)
+    if header.get("kind") == "end":
+        return None
+    feeds = read_case(header, size, sources)
+    for name, feed in feeds.items():
+        wanted = sources[name].shape
+        if len(feed.shape) != len(wanted) or any(size not in (-1, own) for size, own in zip(wanted, feed.shape)):
+            text = "case %s: input %s has the shape %s, not %s; calibration needs one shape for all cases"
+            raise Refusal("shape", text % (header.get("id"), name, describe_shape(feed.shape), describe_shape(wanted)), name)
+        sources[name].shape = feed.shape
+    return feeds
+
+
+def make_calibrator(trt, method, feed):
+    base = getattr(trt, {"entropy": "IInt8EntropyCalibrator2", "minmax": "IInt8MinMaxCalibrator"}[method])
+
+    class Calibrator(base):
+        """Keeps what goes wrong: TensorRT would take it for the end of the data."""
+
+        cache = problem = None
+
+        def get_batch_size(self):
+            return 1
+
+        def get_batch(self, names):
+            try:
+                return feed(names)
+            except BaseException as error:
+                self.problem = error
+
+        def read_calibration_cache(self):
+            return None
+
+        def write_calibration_cache(self, cache):
+            self.cache = bytes(cache)
+
+    return Calibrator()
+
+
+def calibrate(trt, cuda, options, channel):
+    """Builds an INT8 engine as cheaply as TensorRT can, which runs the calibrator; keeps only the cache."""
+    logger = make_logger(trt)
+    builder = trt.Builder(logger)
+    load_plugins(trt, logger, builder, options.plugin)
+    # The default since 10.
+    explicit = getattr(trt.NetworkDefinitionCreationFlag, "EXPLICIT_BATCH", None)
+    network = builder.create_network(0 if explicit is None else 1 << int(explicit))
+    parser = trt.OnnxParser(network, logger)
+    if not parser.parse_from_file(options.calibrate):
+        raise Fatal("calibration", "TensorRT does not parse %s: %s." % (options.calibrate, logger.take()))
+    tensors = [network.get_input(index) for index in range(network.num_inputs)]
+    sources = {tensor.name: Source(trt, cuda, tensor) for tensor in tensors}
+    ahead = [read_feeds(channel, sources)]
+
+    def feed(names):
+        """Device addresses of the case that was read ahead."""
+        if ahead[0] is None:
+            return None
+        for name, one in ahead[0].items():
+            target = sources[name].buffer.reserve(one.size)
+            cuda.to_device(target, channel.buffer.address + one.at, one.size)
+        cuda.wait()
+        ahead[0] = read_feeds(channel, sources)
+        return [sources[name].buffer.address for name in names]
+
+    config = builder.create_builder_config()
+    config.set_flag(trt.BuilderFlag.INT8)
+    config.builder_optimization_level = 0
+    config.int8_calibrator = calibrator = make_calibrator(trt, options.method, feed)
+    profile = builder.create_optimization_profile()
+    for name, source in sources.items():
+        profile.set_shape(name, source.shape, source.shape, source.shape)
+    config.add_optimization_profile(profile)
+    config.set_calibration_profile(profile)
+    builder.build_serialized_network(network, config)
+    if calibrator.problem is not None:
+        raise calibrator.problem
+    # Whether the engine itself could be built does not matter here.
+    if calibrator.cache is None:
+        raise Fatal("calibration", "TensorRT calibrated nothing: %s." % logger.take())
+    with open(options.cache, "wb") as file:
+        file.write(calibrator.cache)
 
 
 def start(channel, options):
@@ -838,6 +1026,11 @@ def start(channel, options):
             channel.write({"kind": "end", "cases": 0})
             return 0
         cuda.start()
+        if options.calibrate is not None:
+            channel.write(dict(hello, engine=None))
+            calibrate(trt, cuda, options, channel)
+            channel.write({"kind": "end", "cases": 0})
+            return 0
         engine = Engine(trt, cuda, options)
     except CudaError as error:
         raise Fatal("cuda", "The CUDA driver refused: %s." % error)
@@ -850,14 +1043,19 @@ def start(channel, options):
 def parse_options(arguments):
     parser = argparse.ArgumentParser(description="Runs golden cases through a TensorRT engine.")
     parser.add_argument("--engine")
+    parser.add_argument("--onnx")
+    parser.add_argument("--stripped", action="store_true")
+    parser.add_argument("--calibrate")
+    parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
+    parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")
     parser.add_argument("--probe", action="store_true")
     options = parser.parse_args(arguments)
-    if not options.probe and options.engine is None:
-        parser.error("--engine or --probe is needed")
+    if not options.probe and options.engine is None and (options.calibrate is None or options.cache is None):
+        parser.error("--engine, --probe, or --calibrate with --cache is needed")
     return options
 
 
