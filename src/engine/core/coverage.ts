@@ -107,8 +107,8 @@ function causeOfFloat(
 ): Cause {
 	if (graph?.nodes.some(({ op }) => dequantises(op)))
 		return (node && missingQuantisation(node, graph)) ?? { cause: "kernel" };
-	if (warnings.some(({ class: kind }) => kind === "int8-uncalibrated")) return { cause: "range" };
-	return { cause: isCalibrated ? "kernel" : "no-qdq" };
+	if (!isCalibrated) return { cause: "no-qdq" };
+	return { cause: warnings.some(({ class: kind }) => kind === "int8-uncalibrated") ? "range" : "kernel" };
 }
 
 const dequantises = (op: string): boolean => /DequantizeLinear$/.test(op);

@@ -116,7 +116,8 @@ it.each<[what: string, nodes: string, precision: string, cause: string, at?: str
 it("the builder's warnings and a calibration explain what the file does not", () => {
 	const cause = (precision: string, more: Parameters<typeof causeIn>[2]) =>
 		causeIn("[product] y = MatMul(x, w)", precision, more).outside[0]?.cause;
-	expect(cause("int8", { warning: "int8-uncalibrated" })).toBe("range");
+	expect(cause("int8", { warning: "int8-uncalibrated" })).toBe("no-qdq");
+	expect(cause("int8", { warning: "int8-uncalibrated", isCalibrated: true })).toBe("range");
 	expect(cause("fp16", { warning: "fp16-overflow" })).toBe("range");
 	expect(cause("int8", { isCalibrated: true })).toBe("kernel");
 });

@@ -30,17 +30,15 @@ interface Asked {
 	arms?: Arm[];
 	isScheduled?: boolean;
 	isTensorRt?: boolean;
+	isShared?: boolean;
 }
 
-async function probeAll({
-	answer,
-	probes = "on",
-	arms = ["base", "head"],
-	isScheduled = false,
-	isTensorRt = false,
-}: Asked) {
+async function probeAll({ answer, probes = "on", arms = ["base", "head"], ...more }: Asked) {
+	const { isScheduled = false, isTensorRt = false, isShared = false } = more;
 	const { input, ports, jobs } = streamedRun(answer, streamedSet(3));
-	const engines = arms.map((arm) => engine(arm, probes));
+	const engines = arms
+		.map((arm) => engine(arm, probes))
+		.map((one) => (isShared ? { ...one, record: { ...one.record, sharedWithBase: true } } : one));
 	const probed = await collect(probe({ ...input, engines, isScheduled, isTensorRt }, ports));
 	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
@@ -90,7 +88,16 @@ it.each([
 	["off", true, 0],
 	["on", false, 1],
 	["[neighbours]", false, 1],
+	["new", false, 0],
+	["new", true, 1],
 ])("probe is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
 	const { asked } = await probeAll({ answer: echo, probes, isScheduled });
 	expect(asked.length).toBe(times);
+});
+
+it("probes by default what TensorRT built from another recipe than the base's", async () => {
+	const asked = async (isShared: boolean) =>
+		(await probeAll({ answer: echo, probes: "new", isTensorRt: true, isShared })).asked;
+	expect(await asked(false)).toEqual(["head"]);
+	expect(await asked(true)).toEqual([]);
 });

@@ -103,8 +103,8 @@ export interface Comparison {
 	positions?: { axis: string | number; counted: number; padded: number };
 	/** The same input, shapes and kernels. */
 	isRepeated?: true;
-	/** At a size of the profile: values that are not finite count where the anchor has none. */
-	isAtSize?: true;
+	/** A size of the profile, in words: values that are not finite count where the anchor has none. */
+	at?: string;
 }
 
 export interface ProbeRequest {

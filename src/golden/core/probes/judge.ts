@@ -40,6 +40,7 @@ interface Measure {
 	got: number;
 	allowed: number;
 	isOverflow?: true;
+	at?: string | undefined;
 }
 
 /** @param isSeparate each case ran in a process of its own. */
@@ -140,12 +141,15 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });
 		const usual = answers.get(anchor);
 		const overflows =
-			comparison.isAtSize &&
+			comparison.at !== undefined &&
 			usual?.state === "done" &&
 			holdsFinite(usual.outputs[output]) &&
 			![expected, got].every(({ outputs }) => holdsFinite(outputs[output]));
-		if (overflows) return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true }];
-		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
+		if (overflows)
+			return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true, at: comparison.at }];
+		return [
+			{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed, at: comparison.at },
+		];
 	});
 }
 
@@ -206,24 +210,25 @@ const answerLabels: Readonly<Record<ProbeName, string>> = {
 	"duplicate-rows": "Equal rows of one batch",
 	neighbours: "A row with replaced neighbours and the original row",
 	"batch-size": "A row in a large batch and in a small one",
-	"profile-sizes": "Rows that batches share at a size of the profile",
+	"profile-sizes": "Rows that batches share",
 	padding: "Outputs for one input with other padding",
 	refit: "Outputs before and after a refit with the same weights",
 };
 
 function sentence(probe: ProbeName, worst: Measure): string {
-	const { output, got, allowed, isOverflow } = worst;
+	const { output, got, allowed, isOverflow, at } = worst;
 	const name = JSON.stringify(output.slice(0, 120));
 	if (isOverflow)
-		return `At a size of the profile ${name} holds values that are not finite; at the usual size it holds none.`;
-	if (got === 0) return `${answerLabels[probe]} have the same values.`;
-	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
+		return `At ${at} ${name} holds values that are not finite; at the usual size it holds none.`;
+	const label = `${answerLabels[probe]}${at === undefined || got === 0 ? "" : ` at ${at}`}`;
+	if (got === 0) return `${label} have the same values.`;
+	if (Number.isNaN(got)) return `${label} contain no finite number in ${name}.`;
 	const distance =
 		got === Number.POSITIVE_INFINITY
 			? "have another shape or other non-finite values"
 			: `are ${twoDigits(got)} apart`;
 	const limit = isUnsteady(worst) ? "allowed is" : "within the allowed";
-	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
+	return `${label} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
 const maxGrowth = 2;

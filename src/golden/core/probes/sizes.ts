@@ -60,7 +60,7 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 		for (const other of others)
 			comparisons.push({
 				...compareViews(arithmetic, [first.id, shared], [other.id, shared]),
-				isAtSize: true,
+				at: describe(sizes, batch, [least, other.batch ?? 1]),
 			});
 	}
 	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed.";
@@ -94,4 +94,15 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 
 function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | null {
 	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
+}
+
+/** `batch 1 and 8, seq 4096` */
+function describe(
+	sizes: ReadonlyMap<string, number>,
+	batch: Batch | null,
+	rows: readonly [number, number],
+): string {
+	const batches = batch === null ? [] : [`batch ${[...new Set(rows)].join(" and ")}`];
+	const beside = [...sizes].filter(([name]) => name !== batch?.dim).map(([name, size]) => `${name} ${size}`);
+	return [...batches, ...beside].join(", ");
 }
