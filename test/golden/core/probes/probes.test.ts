@@ -241,7 +241,11 @@ describe("judgeProbes", () => {
 	it("finds a size at which values overflow", () => {
 		const judged = judge((row, { batch }) => row.map((value) => (batch.length === 6 ? 1 / 0 : value)));
 		const found = judged.find(({ probe }) => probe === "profile-sizes");
-		expect(found).toMatchObject({ state: "differs", got: Infinity, message: matching(/^At batch 1 and 6 "y" holds values that are not finite/) });
+		expect(found).toMatchObject({
+			state: "differs",
+			got: Infinity,
+			message: matching(/^At batch 1 and 6 "y" holds values that are not finite/),
+		});
 		expect(states(judge((row) => row.map(() => 1 / 0)))).toMatchObject({ "profile-sizes": "skipped" });
 	});
 
