@@ -4,12 +4,14 @@ import { basename, join, relative, resolve } from "node:path";
 import type { Result, WorkloadResult } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readPatterns } from "../../adapters/files/sparsity.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { defaultMeasure, defaultSettings } from "../../core/config/defaults.ts";
 import { findDims } from "../../core/config/find-dims.ts";
 import {
 	modelLines,
 	precisionVariants,
+	sparseVariant,
 	type Tuned,
 	tuneConfig,
 	type Variant,
@@ -61,7 +63,9 @@ export async function tune(argv: readonly string[], terminal: Terminal): Promise
 	const { version, computeCapability } = await tensorRtOf(tuning);
 	const found = precisionVariants(model, { tensorrt: version, computeCapability }, quantised);
 	// With one precision, there is only the builder to turn.
-	const variants = found.length === 1 ? [...found, ...found.map(refined)] : found;
+	const levels = found.length === 1 ? found.map(refined) : [];
+	const sparse = sparseVariant(found, await readPatterns(model));
+	const variants = [...found, ...levels, ...(sparse === null ? [] : [sparse])];
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const known = await chooseInitSizes(model, given, { ...terminal, quiet: true });
 	await fileStore().makeFolder(tuning.out);

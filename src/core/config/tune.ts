@@ -4,6 +4,7 @@ import type { PreflightContext } from "../onnx/findings/subject.ts";
 import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { InspectedModel } from "../onnx/model.ts";
 import { preflight } from "../onnx/preflight.ts";
+import type { WeightPattern } from "../onnx/sparsity.ts";
 import type { FoundDims } from "./find-dims.ts";
 
 export interface Variant {
@@ -12,6 +13,7 @@ export interface Variant {
 	/** Absent: the model's file. */
 	onnx?: string;
 	level?: number;
+	flags?: readonly string[];
 }
 
 export interface Tuned {
@@ -49,6 +51,16 @@ function quantisationOf({ onnx: { graph } }: InspectedModel): "int8" | "fp8" | n
 	if (operators.length === 0) return null;
 	const isFloat8 = graph.initializers.some(({ dtype }) => dtype.startsWith("float8"));
 	return isFloat8 || operators.some((op) => op.startsWith("TRT_FP8")) ? "fp8" : "int8";
+}
+
+/** Weights in the 2:4 pattern let TensorRT pick sparse kernels, in types that have them; null if there are none. */
+export function sparseVariant(
+	variants: readonly Variant[],
+	patterns: readonly WeightPattern[],
+): Variant | null {
+	const dense = variants.find(({ precision }) => precision !== "fp32" && precision !== "tf32");
+	const isSparse = patterns.some(({ broken }) => broken === 0);
+	return dense && isSparse ? { ...dense, name: `${dense.name}-sparse`, flags: ["--sparsity=enable"] } : null;
 }
 
 /** A model for trtgate.yml: every variant against the first. */

@@ -1,7 +1,7 @@
 // The variants that tune tries, and the configs of its runs.
 import { expect, it } from "vitest";
 import { type FoundDims, findDims } from "../../../src/core/config/find-dims.ts";
-import { modelLines, precisionVariants, tuneConfig } from "../../../src/core/config/tune.ts";
+import { modelLines, precisionVariants, sparseVariant, tuneConfig } from "../../../src/core/config/tune.ts";
 import { inspectedOf, type ModelInit, modelOf } from "../../support/onnx-writer.ts";
 import { loaded } from "./load.ts";
 
@@ -69,4 +69,16 @@ it("the lines to paste leave out what a model does not have", () => {
       fp16: { precision: fp16 }
       int8-qdq-level5: { precision: int8, onnx: q.onnx, optimization-level: 5, against: fp16 }
 `);
+});
+
+const weight = { name: "w", node: read(plain).onnx.graph.nodes[0]!, axis: 1, elements: 64, groups: 16 };
+
+it.each([
+	["a pruned weight", ["fp32", "fp16", "bf16"], [0, 3], "fp16-sparse"],
+	["no pruned weight", ["fp32", "fp16"], [3], undefined],
+	["no precision with sparse kernels", ["fp32", "tf32"], [0], undefined],
+] as const)("sparse kernels are tried in the lowest variant with %s", (_, precisions, broken, name) => {
+	const variants = precisions.map((precision) => ({ name: precision, precision }));
+	const patterns = broken.map((count) => ({ ...weight, broken: count }));
+	expect(sparseVariant(variants, patterns)?.name).toBe(name);
 });
