@@ -65,7 +65,7 @@ export function compose(
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
-	const stop = (why: string): void => {
+	const stop = (why: string) => {
 		reason = why;
 		interrupted.abort();
 		void processes.killAll();

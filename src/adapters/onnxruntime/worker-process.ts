@@ -28,7 +28,7 @@ interface WorkerLimits {
 }
 
 /** `refused`: what ONNX Runtime said, if the worker lives and the model is at fault. */
-export type WorkerResult<K extends Task["kind"]> =
+type WorkerResult<K extends Task["kind"]> =
 	| { state: "done"; reply: Extract<Reply, { kind: K }>; wallMs: number }
 	| { state: "failed"; failure: ToolFailure; refused?: string; wallMs: number };
 
@@ -129,7 +129,7 @@ function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host 
 	let pipes: Pipes | null = null;
 	let onLine: (line: string) => void = () => {};
 	let life: Promise<ProcessRecord> | null = null;
-	const start = ({ argv, env }: Job): Promise<ProcessRecord> =>
+	const start = ({ argv, env }: Job) =>
 		processes.run({
 			...{ argv, env, timeoutMs: foreverMs, signal: stop.signal, beside: true, background: true },
 			talk(its) {

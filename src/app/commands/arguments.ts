@@ -51,7 +51,7 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 		: string
 	: string;
 
-export interface Arguments<Known> {
+interface Arguments<Known> {
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
@@ -85,7 +85,7 @@ export function parseArguments<Table extends CommandTable>(
 	checkPositionals(parsed.positionals, table, shape);
 	checkRequired(parsed.values, table);
 	const values = new Map(Object.entries(parsed.values));
-	const textOf = (name: string): string | undefined => {
+	const textOf = (name: string) => {
 		const value = values.get(name) ?? known[name]?.default;
 		return typeof value === "string" ? value : undefined;
 	};

@@ -76,7 +76,7 @@ async function readRecording(folder: string, wanted: string): Promise<Evidence &
 async function scanLog(path: string, wanted: string): Promise<LogScan> {
 	const scanner = createLogScan();
 	const reader = createLineReader((line) => scanner.feed(line));
-	const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+	const read = async (chunks: AsyncIterable<Uint8Array>) => {
 		for await (const chunk of chunks) reader.push(chunk);
 	};
 	const { file: fd } = openInput(path, inputKinds.log, wanted);
@@ -103,7 +103,7 @@ function unreadable(path: string, cause: unknown): ConfigError {
 
 type Known = Evidence & { scan: LogScan };
 
-export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
+async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
 	for (const path of touched.inputs) {

@@ -206,7 +206,7 @@ function endsText(ends: RangeEnds): string {
 		smallest: "the smallest sizes",
 		largest: "the largest sizes",
 	} as const;
-	const list = (before: string, state: boolean | undefined): string => {
+	const list = (before: string, state: boolean | undefined) => {
 		const named = (Object.keys(labels) as (keyof RangeEnds)[]).filter(
 			(end) => Object.hasOwn(ends, end) && ends[end] === state,
 		);

@@ -53,7 +53,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	const { p99MinimalEffect, family = 1, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
 	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
-	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">): Comparison => {
+	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">) => {
 		const comparison = judgePairs(pairsOf(counted.base, counted.head, figure), { ...shared, ...own });
 		const reason = comparison.verdict === "missing" ? absence(runs, counted) : undefined;
 		return reason === undefined ? comparison : { ...comparison, reason };

@@ -29,7 +29,7 @@ export function editDistance(left: string, right: string): number {
 
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
-	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");
+	const simplify = (text: string) => text.toLowerCase().replace(/[-_ .]/g, "");
 	const wanted = simplify(word);
 	let best: { candidate: string; distance: number } | undefined;
 	for (const candidate of known.slice(0, maxKnown)) {

@@ -11,7 +11,7 @@ export interface Threshold {
 	fail?: number;
 }
 
-export type Unit = "duration" | "size" | "rate";
+type Unit = "duration" | "size" | "rate";
 
 export interface GateRecord {
 	/** Key below `gates`, with dots; also the name of its results. */

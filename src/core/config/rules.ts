@@ -93,7 +93,7 @@ interface Rule {
 
 export function ruleChanges(base: Config, head: Config, counterparts: Counterparts): RuleChange[] {
 	const changes: RuleChange[] = [];
-	const compare = (was: Rule[], is: Rule[], of: Subject & { gates: Gates }): void => {
+	const compare = (was: Rule[], is: Rule[], of: Subject & { gates: Gates }) => {
 		const { gates, ...subject } = of;
 		changes.push(
 			...differences(was, is).map((change) => ({ ...change, ...subject, limitChange: gates.limitChange })),

@@ -37,7 +37,7 @@ export interface Workload {
 	config: WorkloadConfig;
 }
 
-export interface PlannedCase {
+interface PlannedCase {
 	engineId: string;
 	caseId: string;
 }

@@ -27,7 +27,7 @@ export function parseReview(text: string): GateResult[] {
 	return list.map((entry: unknown) => {
 		if (typeof entry !== "object" || entry === null) throw notAReview();
 		const values = new Map(Object.entries(entry));
-		const textOf = (key: string): string | undefined => {
+		const textOf = (key: string) => {
 			const value: unknown = values.get(key);
 			if (value === undefined) return undefined;
 			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();

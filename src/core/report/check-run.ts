@@ -18,7 +18,7 @@ const levels = { error: "failure", warning: "warning", notice: "notice" } as con
 
 type Level = keyof typeof levels;
 
-export interface Annotation {
+interface Annotation {
 	level: Level;
 	title: string;
 	message: string;
@@ -106,7 +106,7 @@ function title(result: Result): string {
 	return shorten(`${state}${why}: ${headline(result)}`, titleChars);
 }
 
-export interface CheckRunText {
+interface CheckRunText {
 	conclusion: Conclusion;
 	title: string;
 	summary: string;

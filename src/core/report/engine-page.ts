@@ -12,7 +12,7 @@ import { drawMarkdown } from "./markdown.ts";
 import { type Block, sentence } from "./section.ts";
 import { drawTerminal } from "./terminal.ts";
 
-export type PageFormat = "text" | "markdown" | "json" | "html";
+type PageFormat = "text" | "markdown" | "json" | "html";
 
 export type TitledDiff = { title: string; diff: EngineDiff };
 export type TitledEngine = { title: string; alone: EngineAlone };

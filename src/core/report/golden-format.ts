@@ -21,7 +21,7 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope === "set" && fault === undefined);
-	const isMatch = ({ state }: GoldenVerdict): boolean => state === "match";
+	const isMatch = ({ state }: GoldenVerdict) => state === "match";
 	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
 	const warned = verdicts.filter(
 		(verdict) => isMatch(verdict) && verdict.checks.some(({ pass }) => !pass),

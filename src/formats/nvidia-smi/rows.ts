@@ -30,7 +30,7 @@ export function parseSampleLine(line: string, fields: readonly QueryField[], atM
 }
 
 function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number): TelemetrySample {
-	const value = (key: string): number | null => cellNumber(cells.get(key));
+	const value = (key: string) => cellNumber(cells.get(key));
 	return {
 		atMs,
 		smClockMhz: value("clocks.sm"),
@@ -99,7 +99,7 @@ export function hasGpm(columns: readonly string[]): boolean {
 
 /** The first row has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
-	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
+	const percent = (column: string) => fraction(cellNumber(row.get(column)));
 	const [smUtilisation, memoryBandwidth] = [percent("smutil"), percent("dram")];
 	if (smUtilisation === null && memoryBandwidth === null) return null;
 	return {

@@ -10,7 +10,7 @@ export interface Field {
 	whole: Uint8Array;
 }
 
-export interface WireProblem {
+interface WireProblem {
 	got: string;
 }
 

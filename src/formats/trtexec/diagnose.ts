@@ -78,12 +78,12 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Foun
 	});
 }
 
-const isCause = ({ rule }: Found): boolean => rule.rank === undefined;
+const isCause = ({ rule }: Found) => rule.rank === undefined;
 
 /** Causes first, then symptoms, each in log order; catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
-	const rankOf = ({ rule }: Found): number => [undefined, "symptom", "fallback"].indexOf(rule.rank);
-	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
+	const rankOf = ({ rule }: Found) => [undefined, "symptom", "fallback"].indexOf(rule.rank);
+	const lineOf = (entry: Found) => entry.lines[0]?.number ?? 0;
 	return found.toSorted((a, b) => rankOf(a) - rankOf(b) || lineOf(a) - lineOf(b));
 }
 
@@ -94,7 +94,7 @@ function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
 		.map(({ number, text }) => ({ line: number, text: text.slice(0, excerptChars) }));
 }
 
-const isFilled = ({ text }: LogLine): boolean => text.trim() !== "";
+const isFilled = ({ text }: LogLine) => text.trim() !== "";
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const reported = found.lines[0];

@@ -90,13 +90,13 @@ function readEntrySlow(text: string, values: Float64Array): "malformed" | "not-f
 	return values.every(Number.isFinite) ? null : "not-finite";
 }
 
-export interface GrowingColumn {
+interface GrowingColumn {
 	push(value: number): void;
 	length(): number;
 	values(): Float64Array;
 }
 
-export function createColumn(): GrowingColumn {
+function createColumn(): GrowingColumn {
 	let buffer = new Float64Array(1024);
 	let length = 0;
 	return {
@@ -124,13 +124,13 @@ export interface ExportTimes {
 	wallMs: number;
 }
 
-export type TimesFault = "truncated" | "not-finite" | "malformed" | "empty" | "too-many";
+type TimesFault = "truncated" | "not-finite" | "malformed" | "empty" | "too-many";
 
 export type TimesResult =
 	| { state: "ok"; times: ExportTimes }
 	| { state: "broken"; fault: TimesFault; message: string };
 
-export interface TimesParser {
+interface TimesParser {
 	push(chunk: Uint8Array): void;
 	end(): TimesResult;
 }
@@ -140,7 +140,7 @@ const longestEntry = 4096;
 // 12 keys with punctuation take 194 bytes; 12 numbers of 15 digits and a decimal point take 192.
 const longestPlainEntry = 512;
 /** Twenty minutes of 25 µs inferences. */
-export const maxIterations = 50_000_000;
+const maxIterations = 50_000_000;
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
@@ -221,11 +221,11 @@ export function createTimesParser(): TimesParser {
 	let state: ListState = "before";
 	let broken: TimesFault | null = null;
 
-	const fail = (fault: TimesFault): void => {
+	const fail = (fault: TimesFault) => {
 		broken ??= fault;
 	};
 	/** An entry in another notation than trtexec's, or still incomplete: returns the offset after it, or -1. */
-	const takeUnusualEntry = (bytes: Uint8Array, at: number): number => {
+	const takeUnusualEntry = (bytes: Uint8Array, at: number) => {
 		const next = bytes.indexOf(closeBrace, at) + 1;
 		const length = (next === 0 ? bytes.length : next) - at;
 		const fault =
@@ -237,7 +237,7 @@ export function createTimesParser(): TimesParser {
 		if (fault) fail(fault);
 		return next === 0 ? -1 : next;
 	};
-	const takeEntry = (bytes: Uint8Array, at: number): number => {
+	const takeEntry = (bytes: Uint8Array, at: number) => {
 		// A read past the end would permanently deoptimise the fast path.
 		const fast = bytes.length - at > longestPlainEntry ? readEntryFast(bytes, at, values) : -1;
 		const next = fast < 0 ? takeUnusualEntry(bytes, at) : fast;
@@ -246,7 +246,7 @@ export function createTimesParser(): TimesParser {
 		else if (!sink.add(values)) fail("malformed");
 		return next;
 	};
-	const skipPunctuation = (bytes: Uint8Array, from: number): number => {
+	const skipPunctuation = (bytes: Uint8Array, from: number) => {
 		for (let next = from; next < bytes.length; next++) {
 			const byte = bytes[next] as number;
 			if (byte === openBrace && (state === "first" || state === "entry")) return next;
@@ -260,7 +260,7 @@ export function createTimesParser(): TimesParser {
 		return bytes.length;
 	};
 	/** Reads all complete entries; returns the offset where it stopped. */
-	const scan = (bytes: Uint8Array): number => {
+	const scan = (bytes: Uint8Array) => {
 		let next = skipPunctuation(bytes, 0);
 		while (next < bytes.length && broken === null) {
 			const end = takeEntry(bytes, next);
@@ -270,7 +270,7 @@ export function createTimesParser(): TimesParser {
 		}
 		return next;
 	};
-	const push = (chunk: Uint8Array): void => {
+	const push = (chunk: Uint8Array) => {
 		if (broken !== null) return;
 		const bytes = pending.length === 0 ? chunk : joinBytes(pending, chunk);
 		const next = scan(bytes);

@@ -42,7 +42,7 @@ export function parseProfile(text: string): LayerProfile {
 	};
 }
 
-export interface TimedEngine {
+interface TimedEngine {
 	layers: ArmLayers;
 	info: EngineLayers | null;
 	times: LayerProfile;

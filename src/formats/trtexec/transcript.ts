@@ -77,15 +77,15 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 	const decoder = new TextDecoder("utf-8", { fatal: false });
 	let pending = "";
 	let number = 0;
-	const emit = (raw: string): void => {
+	const emit = (raw: string) => {
 		number++;
 		onLine(parseTranscriptLine(raw.endsWith("\r") ? raw.slice(0, -1) : raw, number));
 	};
 	// A transcript line contains its text escaped, so it can be longer than the text.
-	const append = (part: string): void => {
+	const append = (part: string) => {
 		if (pending.length < 4 * longestLineChars) pending += part.slice(0, 4 * longestLineChars);
 	};
-	const take = (text: string): void => {
+	const take = (text: string) => {
 		let from = 0;
 		for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", from)) {
 			append(text.slice(from, at));
@@ -96,8 +96,8 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 		append(text.slice(from));
 	};
 	return {
-		push: (bytes: Uint8Array): void => take(decoder.decode(bytes, { stream: true })),
-		end: (): void => {
+		push: (bytes: Uint8Array) => take(decoder.decode(bytes, { stream: true })),
+		end: () => {
 			take(decoder.decode());
 			if (pending !== "") emit(pending);
 			pending = "";

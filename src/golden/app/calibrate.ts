@@ -112,7 +112,7 @@ function multipleOf(text: string): number {
 
 function givenLimits(texts: readonly string[]): Map<string, number> {
 	return new Map(
-		texts.map((text): [string, number] => {
+		texts.map((text) => {
 			const cut = text.lastIndexOf("=");
 			const limit = Number(text.slice(cut + 1));
 			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
@@ -121,7 +121,7 @@ function givenLimits(texts: readonly string[]): Map<string, number> {
 	);
 }
 
-export interface Calibration {
+interface Calibration {
 	result: Result;
 	home: string;
 	goldens: readonly CalibratedGolden[];

@@ -160,7 +160,7 @@ async function outputsInFolder(
 	return got;
 }
 
-export interface CheckReport {
+interface CheckReport {
 	golden: string;
 	precision: Precision;
 	outputs: string;

@@ -97,7 +97,7 @@ export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGo
 		await rm(previousPath, { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
-	const save = async (manifest: GoldenManifest): Promise<void> => {
+	const save = async (manifest: GoldenManifest) => {
 		if (saved === null) {
 			await files.makeFolder(folder);
 			if (before !== null) await files.writeText(previousPath, manifestText(before));

@@ -35,7 +35,7 @@ const manyCases = 1000;
 const casesBetweenLabels = 100;
 
 /** Goldens by the id of the head's engine. */
-export interface Goldens {
+interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
 	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
 	faults: ReadonlyMap<string, ConfigError>;

@@ -84,7 +84,7 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
-	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
+	const describe = (shift: ReturnType<typeof openShifts>[number]) =>
 		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;
 	const found = acceptance(findings, {
 		patterns: parsePatterns(args.positionals.join()),

@@ -49,7 +49,7 @@ interface Line {
 	surprise: number;
 }
 
-const lastRun = ({ chain }: WatchedChain): number => chain.points.at(-1)?.run ?? -1;
+const lastRun = ({ chain }: WatchedChain) => chain.points.at(-1)?.run ?? -1;
 
 function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
@@ -73,7 +73,7 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	return lines.sort((left, right) => right.surprise - left.surprise);
 }
 
-const noiseOf = ({ watched }: WatchedChain): number => watched.references.at(-1)?.sd ?? 0;
+const noiseOf = ({ watched }: WatchedChain) => watched.references.at(-1)?.sd ?? 0;
 
 /** More points than this are drawn as means. */
 const maxPoints = 360;
@@ -125,7 +125,7 @@ function yearTable({ alarms, gains }: Findings, series: Series): Piece {
 ${rows}</tbody></table></div>`;
 }
 
-const percentOf = (level: number): string => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
+const percentOf = (level: number) => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
 
 const width = 420;
 const height = 50;
@@ -146,13 +146,13 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 		...drawn.flat().map(({ level }) => Math.abs(level)),
 	);
 	const y = linearScale([-reach, reach], [height - margin, margin]);
-	const dayAt = (run = 0): number => at(x.place(runs[run]?.day ?? 0));
-	const titleAt = (run: number, what: string): Markup => {
+	const dayAt = (run = 0) => at(x.place(runs[run]?.day ?? 0));
+	const titleAt = (run: number, what: string) => {
 		const { at: time = "", commit = "" } = runs[run] ?? {};
 		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
 	};
 	const courses = chains.map(({ chain: { points, changed, joints, accepted } }, index) => {
-		const mark = (place: number, kind: string, what: string): Markup => {
+		const mark = (place: number, kind: string, what: string) => {
 			const run = points[place]?.run ?? 0;
 			return html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
 		};

@@ -94,7 +94,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 		streak: 0,
 	};
 	const found: Watched = { shifts: [], suspects: [], references: [] };
-	const dayAt = (at: number): number => runs[points[at]?.run ?? 0]?.day ?? 0;
+	const dayAt = (at: number) => runs[points[at]?.run ?? 0]?.day ?? 0;
 	let waiting = 0;
 	for (const [at, point] of points.entries()) {
 		while (waiting < at && dayAt(waiting) <= dayAt(at) - embargoDays) learn(waiting++, state);
@@ -247,7 +247,7 @@ function creepStart(
 		.slice(first, at + 1)
 		.map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
 	const last = shares.length - 1;
-	const misfit = (expected: (index: number) => number): number =>
+	const misfit = (expected: (index: number) => number) =>
 		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
 	let best = { begin: 0, misfit: Number.POSITIVE_INFINITY };
 	for (let begin = 0; begin < shares.length - creepNights; begin += 1) {

@@ -90,7 +90,7 @@ function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number 
 	return total;
 }
 
-export interface Operator {
+interface Operator {
 	/** NaN if it is not known. */
 	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): number;
 	shape?: OperatorRule;

@@ -42,7 +42,7 @@ function foldUnchanged({ groups, edges }: EngineGraph) {
 }
 
 function merged(into: Node | null, group: EngineGroup): Node {
-	const both = (arm: Arm): EngineGroup["head"] => {
+	const both = (arm: Arm) => {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
 		if (one === null || other === null) return one ?? other;
 		const ms = one.ms === null || other.ms === null ? null : one.ms + other.ms;

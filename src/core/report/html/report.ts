@@ -126,7 +126,7 @@ ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeL
 function renderBody(result: Result, sections: readonly ReportSection[]): Markup {
 	const context = reportContext(result, sections);
 	const shown = shownSections(sections, context, { format: "html", detail: fullDetail });
-	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]): Piece => {
+	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]) => {
 		const body = drawHtml(blocks);
 		if (title === undefined) return body;
 		return isFolded || isLate ? folded(title, body) : section(title, body, id);

@@ -164,7 +164,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	];
 }
 
-export function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
+function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
 	const totals = groupBy(caseVerdicts(golden), engineKey);
 	const notable = golden.filter(({ state, checks }) => state !== "match" || checks.some(({ pass }) => !pass));
 	const groups = groupBy(

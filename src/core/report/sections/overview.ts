@@ -84,7 +84,7 @@ export const nextStepSection: ReportSection = {
 	},
 };
 
-const upgradeTitle = ({ from, to }: Upgrade): string =>
+const upgradeTitle = ({ from, to }: Upgrade) =>
 	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
 function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
@@ -141,7 +141,7 @@ export const partSection: ReportSection = {
 	show({ result }) {
 		const parts = partsToReport(result);
 		if (parts.length === 0) return null;
-		const rank = ({ state, partial }: Part): number => urgency[state] * 2 + (partial === undefined ? 1 : 0);
+		const rank = ({ state, partial }: Part) => urgency[state] * 2 + (partial === undefined ? 1 : 0);
 		const rows = [...parts].sort((a, b) => rank(a) - rank(b));
 		const rule = sentence("No gate compares numbers of different parts with each other.", "quiet");
 		return {

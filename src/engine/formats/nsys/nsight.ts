@@ -112,7 +112,7 @@ export function parseKernelTable(text: string): KernelTable {
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
-	const cell = (title: string): string => cells[columns.indexOf(title)]?.trim() ?? "";
+	const cell = (title: string) => cells[columns.indexOf(title)]?.trim() ?? "";
 	const [name, total, count] = [cell("Name"), cell("Total Time (ns)"), cell("Instances") || cell("Count")];
 	const [totalNs, instances] = [Number(total), Number(count)];
 	if (name === "" || total === "" || count === "") return null;

@@ -12,9 +12,9 @@ const farthestOpset = 36;
 
 export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
-const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
+const isUnwritten = ({ absent, wrote }: Facts, path: string) =>
 	path !== "" && (absent?.includes(path) === true || wrote?.get(path) === 0);
-const unwrittenExports = (facts: Facts): string[] =>
+const unwrittenExports = (facts: Facts) =>
 	exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => isUnwritten(facts, path));
 
 interface WrongFile {

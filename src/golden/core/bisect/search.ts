@@ -119,7 +119,7 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 }
 
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
-	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
+	const place = (name: string) => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
 	const bad = wrong.reduce((first, name) => (place(name) < place(first) ? name : first), search.bad);
 	return { ...search, bad, errors: new Map([...search.errors, ...found]) };

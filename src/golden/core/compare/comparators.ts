@@ -46,9 +46,9 @@ export function resolveComparator(
 	context: ResolveContext,
 ): Comparator {
 	const { precision, expected } = context;
-	const part = (): Tensor =>
+	const part = () =>
 		coveredParts({ expected, got: expected }, { slice: spec.slice })[0]?.expected ?? expected;
-	const rms = (): number => rootMeanSquare(part());
+	const rms = () => rootMeanSquare(part());
 	const metric = metrics[spec.kind];
 	const defaults = defaultTolerances[precision];
 	const options: MetricOptions = {

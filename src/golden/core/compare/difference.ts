@@ -233,7 +233,7 @@ export function normRatio(left: Norm, right: Norm): number {
 export function joinNorms(left: Norm, right: Norm): Norm {
 	if (left.sumSquared === 0) return right;
 	const scale = Math.min(left.scale, right.scale);
-	const at = (norm: Norm): number => norm.sumSquared * (scale / norm.scale) ** 2;
+	const at = (norm: Norm) => norm.sumSquared * (scale / norm.scale) ** 2;
 	return { sumSquared: at(left) + at(right), scale };
 }
 

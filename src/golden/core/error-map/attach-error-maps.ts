@@ -44,7 +44,7 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 	const size = shape[axis] ?? 1;
 	if (size < 2 || size !== expected.shape[axis] || axes.includes(axis)) return errorMap(sides, axes);
 	const shown = sample ?? worst?.index[axis] ?? 0;
-	const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, shown);
+	const cut = (tensor: Tensor) => sliceTensor(tensor, axis, shown);
 	return { ...errorMap({ expected: cut(sides.expected), got: cut(sides.got) }, axes), sample: shown };
 }
 
@@ -54,7 +54,7 @@ const minSide = 8;
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);
-	const isWide = (axis: number): boolean => (shape[axis] ?? 0) >= minSide;
+	const isWide = (axis: number) => (shape[axis] ?? 0) >= minSide;
 	return isWide(height) && isWide(height + 1) ? [height, height + 1] : null;
 }
 

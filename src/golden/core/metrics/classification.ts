@@ -139,7 +139,7 @@ interface Answer {
 
 function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: Answer) => void): void {
 	if (isFloating(pair.expected.dtype)) {
-		const topOf = (row: Float64Array): number[] => (holdsNaN(row) ? [] : topIndices(row, k));
+		const topOf = (row: Float64Array) => (holdsNaN(row) ? [] : topIndices(row, k));
 		forEachRow(pair, axis, (left, right, place) => {
 			const expected = topOf(left);
 			const flat = place.first + (expected[0] ?? 0) * place.stride;

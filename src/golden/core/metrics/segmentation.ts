@@ -63,7 +63,7 @@ export function tallyClasses(
 	{ axis, ignore, threshold }: MetricOptions,
 	tally: ClassTally = emptyClassTally(),
 ): ClassTally {
-	const add = (wanted: number, got: number, flat: number): void => {
+	const add = (wanted: number, got: number, flat: number) => {
 		if (wanted !== ignore) addPixel(tally, wanted, got, flat);
 	};
 	if (threshold === null) forEachClass(pair, axis, (wanted, got, { flat }) => add(wanted, got, flat));
@@ -210,7 +210,7 @@ function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	const mean = (left.length - 1) / 2;
 	const a = ranksOf(left).map((rank) => rank - mean);
 	const b = ranksOf(right).map((rank) => rank - mean);
-	const dot = (x: Float64Array, y: Float64Array): number =>
+	const dot = (x: Float64Array, y: Float64Array) =>
 		x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
 	const [ofA, ofB] = [dot(a, a), dot(b, b)];
 	if (ofA === 0 || ofB === 0) return ofA === ofB ? 1 : 0;

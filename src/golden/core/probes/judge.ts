@@ -74,7 +74,7 @@ function judgeOne(planned: Planned, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
 	const unanswered = judgeFailure(planned, context);
 	if (unanswered !== null) return unanswered;
-	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
+	const excess = ({ got, allowed }: Measure) => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
@@ -243,7 +243,7 @@ export function settleProbes(
 		const found = state === "differs" ? base?.get(probe) : undefined;
 		const other = found?.state === "skipped" ? undefined : found;
 		// A missing number counts as the worst, on both sides.
-		const size = (value: number | null): number =>
+		const size = (value: number | null) =>
 			Number.isFinite(value) ? Number(value) : Number.POSITIVE_INFINITY;
 		const known = other?.state === "differs" && size(got) <= maxGrowth * size(other.got);
 		const numeric = (value: number | null) => (value === null ? null : toNumeric(value));

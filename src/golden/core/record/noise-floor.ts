@@ -132,7 +132,7 @@ export function noiseMask(
 ): number | null {
 	const parts = tensors.map((tensor) => cutSlice(tensor, slice));
 	const floor = signalFloor(Math.max(0, ...parts.map(largestFinite)), noiseOfPart(noise, slice)?.maxAbs ?? 0);
-	const isMostlyBelow = (tensor: Tensor): boolean => {
+	const isMostlyBelow = (tensor: Tensor) => {
 		let above = 0;
 		let below = 0;
 		// Zeros are exact, so they are not noise, unless there is nothing else.

@@ -10,10 +10,10 @@ export interface FloatFormat {
 }
 
 /** Binary16 of IEEE 754-2008, 3.4. */
-export const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
+const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
 
 /** E4M3FN and E5M2 of "FP8 Formats for Deep Learning" (arXiv 2209.05433); E2M1 of the OCP Microscaling Formats specification, 5.3.3. */
-export const floatFormats = {
+const floatFormats = {
 	float8e4m3fn: { exponentBits: 4, fractionBits: 3, bias: 7, special: "nan" },
 	float8e5m2: { exponentBits: 5, fractionBits: 2, bias: 15, special: "ieee" },
 	float4e2m1: { exponentBits: 2, fractionBits: 1, bias: 1, special: "none" },
@@ -40,7 +40,7 @@ export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
 const tables = new Map<SmallDType, Float32Array>();
 
 export function smallValues(dtype: SmallDType): Float32Array {
-	const decode = (bits: number): number => {
+	const decode = (bits: number) => {
 		if (dtype === "uint4") return bits;
 		if (dtype === "int4") return bits < 8 ? bits : bits - 16;
 		return floatOf(bits, floatFormats[dtype]);

@@ -122,7 +122,7 @@ interface SumContext {
 }
 
 function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
-	const isOfSet = ({ scope }: { scope?: string }): boolean => scope === "set";
+	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
 		(output.comparators ?? [])
 			.filter(isOfSet)

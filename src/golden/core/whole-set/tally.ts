@@ -95,7 +95,7 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	let length = -1;
 	let elements = 0;
 	let problem: string | undefined;
-	const take = (expected: Float64Array, got: Float64Array, id: string): void => {
+	const take = (expected: Float64Array, got: Float64Array, id: string) => {
 		if (length < 0) length = expected.length;
 		if (expected.length !== length)
 			problem ??= `case ${id} has vectors of ${expected.length}, others of ${length}`;

@@ -20,7 +20,7 @@ type RunFile = Pick<TensorFile, "path" | "iteration" | "runner">;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function fieldOf(value: unknown, key: string): unknown {
+function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
@@ -64,7 +64,7 @@ function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 }
 
 /** Pickles of torch are programs, and are never loaded. */
-export function npyOf(value: unknown, file: RunFile): Uint8Array {
+function npyOf(value: unknown, file: RunFile): Uint8Array {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
 		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||

@@ -27,7 +27,7 @@ export async function writeSummary(markdown: string): Promise<void> {
 }
 
 export function setOutputs(result: Result, resultPath: string): void {
-	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
+	const count = (status: string) => result.gates.filter((gate) => gate.status === status).length;
 	setOutput("outcome", result.outcome);
 	setOutput("failure-kind", result.failureKind ?? "");
 	setOutput("headline", headline(result));

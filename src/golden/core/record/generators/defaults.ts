@@ -26,9 +26,9 @@ export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
 ): Map<string, DefaultGenerator | null> {
-	const valuesOf = ({ name }: InputToFill): InputValues => values.get(name) ?? { kind: "unknown" };
+	const valuesOf = ({ name }: InputToFill) => values.get(name) ?? { kind: "unknown" };
 	const states = inputs.filter((input) => isState(input, valuesOf(input)));
-	const generatorOf = (input: InputToFill): DefaultGenerator | null => {
+	const generatorOf = (input: InputToFill) => {
 		const known = valuesOf(input);
 		if (states.includes(input) && states.length < inputs.length)
 			return setting({ kind: "zeros" }, "a state at its beginning");
