@@ -83,35 +83,7 @@ function passOver(
 	return total;
 }
 
-/** A chunk whose values are all finite and need no scale; false, and nothing added, if one is not finite. */
-function addFinite(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): boolean {
-	const { expected: left, got: right } = chunk;
-	let [maxAbs, maxAbsAt] = [total.maxAbs, -1];
-	let differences = 0;
-	let squares = 0;
-	let outside = 0;
-	for (let i = 0; i < left.length; i += 1) {
-		const expected = left[i] as number;
-		const difference = Math.abs((right[i] as number) - expected);
-		differences += difference * difference;
-		squares += expected * expected;
-		if (difference > maxAbs) {
-			maxAbs = difference;
-			maxAbsAt = i;
-		}
-		if (difference > atol + rtol * Math.abs(expected)) outside += 1;
-	}
-	if (!(differences + squares < Number.POSITIVE_INFINITY)) return false;
-	total.differenceNorm.sumSquared += differences;
-	total.expectedNorm.sumSquared += squares;
-	if (maxAbsAt >= 0) total.maxAbsAt = start + maxAbsAt;
-	total.maxAbs = maxAbs;
-	total.outside += outside;
-	return true;
-}
-
 function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
-	if (chunk.expected instanceof Float32Array && addFinite(total, chunk, start, { rtol, atol })) return;
 	const { expected: left, got: right, difference: exact } = chunk;
 	const differenceScale = total.differenceNorm.scale;
 	const expectedScale = total.expectedNorm.scale;

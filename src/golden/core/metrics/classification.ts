@@ -74,16 +74,8 @@ function argMax(values: Float64Array): number {
 	return best;
 }
 
-/** Up to here, insertion into a short list is faster than sorting. */
-const insertionLimit = 32;
-
 export function topIndices(values: Float64Array, k: number): number[] {
 	const wanted = Math.min(k, values.length);
-	if (wanted > insertionLimit) {
-		const order = Array.from(values, (_, index) => index);
-		order.sort((a, b) => compareDescending(values[a] as number, values[b] as number) || a - b);
-		return order.slice(0, wanted);
-	}
 	const best: number[] = [];
 	for (let i = 0; i < values.length; i += 1) {
 		const value = values[i] as number;
@@ -95,11 +87,6 @@ export function topIndices(values: Float64Array, k: number): number[] {
 		if (best.length > wanted) best.pop();
 	}
 	return best;
-}
-
-function compareDescending(a: number, b: number): number {
-	if (a === b) return 0;
-	return a > b ? -1 : 1;
 }
 
 /**
