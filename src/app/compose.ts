@@ -95,7 +95,6 @@ export function compose(
 	return {
 		ports,
 		processes,
-		/** null on a CPU. */
 		gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)),
 		stop,
 	};

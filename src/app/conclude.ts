@@ -34,7 +34,6 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	};
 }
 
-/** Where a workload of the engine was profiled. */
 function withTimeShare(build: BuildRecord, rows: Facts["rows"]): BuildRecord {
 	const { precisionCoverage: found, model, engine, arm } = build;
 	const own = rows.filter((row) => row.model === model && row.engine === engine);

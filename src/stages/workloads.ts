@@ -61,7 +61,6 @@ export function shapeWorkloads(
 	return { shapes, lost, models: models.map(withFault) };
 }
 
-/** @throws ConfigError config-dims. */
 function shapeWorkload(
 	workload: Workload,
 	{ head, base }: { head: ReadyModel; base: ReadyModel | undefined },

@@ -75,7 +75,6 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 	await rm(folder, { recursive: true, force: true });
 }
 
-/** null outside of a repository. */
 export async function describeFolder(
 	path: string,
 	processes: Processes,

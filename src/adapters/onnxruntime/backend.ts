@@ -114,7 +114,6 @@ export function cpuName(options: OnnxRuntimeOptions): string {
 	return options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU");
 }
 
-/** @throws ConfigError output-unwritable. */
 async function buildEngine(
 	job: BuildJob,
 	runtime: Runtime,

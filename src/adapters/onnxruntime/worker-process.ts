@@ -85,7 +85,6 @@ function refusal(message: string, record: ProcessRecord): ToolFailure {
 	return { ...failure, excerpt, ...(isRun ? { refusal: code } : {}) };
 }
 
-/** @throws ToolError tool-output */
 export function badOutput(what: string, { logPath }: { logPath: string }): ToolError {
 	return new ToolError({
 		code: "tool-output",
@@ -115,7 +114,6 @@ const tailLines = 40;
 
 const waiting = new WeakMap<Processes, Set<Host>>();
 
-/** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
 function runHosted(job: Job, kind: string, processes: Processes): Promise<ProcessRecord> {
 	const hosts = waiting.get(processes) ?? new Set();
 	waiting.set(processes, hosts);

@@ -33,7 +33,6 @@ export async function openLog(path: string, capBytes: number) {
 				source.pause();
 			}
 		},
-		/** @throws as openLog. */
 		async close(): Promise<void> {
 			if (!stream.closed)
 				await new Promise<void>((resolve) => {

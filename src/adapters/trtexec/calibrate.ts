@@ -10,7 +10,6 @@ import { readInputText } from "../process/input-file.ts";
 import { hashOf } from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 
-/** Of what is kept between runs. */
 const keptVersion = 1;
 const cacheName = "calibration.cache";
 

@@ -19,7 +19,6 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** One or two words. */
 	name: string;
 	positionals: readonly string[];
 	/** Default: `positionals`. */
@@ -175,7 +174,6 @@ function usage(table: CommandTable, message: string, suggestion?: string): Confi
 	);
 }
 
-/** @throws ConfigError by the kind if it cannot be read. */
 export async function readArgument(
 	path: string,
 	cwd: string,

@@ -94,7 +94,6 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	];
 }
 
-/** Unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
 		const { gitHead } = JSON.parse(

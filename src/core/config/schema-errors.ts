@@ -211,7 +211,6 @@ function findHome(key: string): { name: string; home: string } | undefined {
 	return undefined;
 }
 
-/** Ends a sentence that says "expected". */
 function describeExpected(schema: SchemaNode, key = ""): string {
 	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
 	if (Object.hasOwn(examples, title)) return examples[title] ?? "";

@@ -62,7 +62,6 @@ type Selected =
 
 interface PatternProblem {
 	index: number;
-	/** The rest of a sentence about the pattern. */
 	says: string;
 	meant?: string | undefined;
 }

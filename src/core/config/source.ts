@@ -71,7 +71,6 @@ export interface Problem {
 export interface Origin {
 	path: string;
 	positions: ReadonlyMap<string, EntryPosition>;
-	/** Names of inputs by the pointer that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 

@@ -86,7 +86,6 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	...{ pass: "success", warn: "success", inconclusive: "neutral", fail: "failure", error: "failure" },
 };
 
-/** Each 50 take a request. */
 const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */

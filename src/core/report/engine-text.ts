@@ -166,7 +166,6 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 }
 
 export const nextStep = "`trtgate explain result.json`";
-/** Number of rows in a comment. */
 export const mostRows = 5;
 
 export function causeSentences(diff: EngineDiff): string[] {

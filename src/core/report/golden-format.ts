@@ -40,7 +40,6 @@ const knownMetrics: ReadonlyMap<string, string> = new Map([
 	["dtype", "data type"],
 ]);
 
-/** The metric, with the part of the output that it covers. */
 export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slice">): string {
 	const name = knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
 	return `${name}${ofSlice(slice)}`;

@@ -88,7 +88,6 @@ export interface ReportSection {
 	formats?: readonly Format[];
 	/** Formats that show it after the main part. */
 	appendix?: readonly Format[];
-	/** null if there is nothing to show. */
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }

@@ -34,7 +34,6 @@ export interface SiblingRow extends Row {
 	isBest: boolean;
 }
 
-/** Reference first. */
 export function siblingFamilies(result: Result): SiblingRow[][] {
 	const groups = groupBy(result.siblings ?? [], ({ model, workload, part }) =>
 		JSON.stringify([model, workload, part]),

@@ -88,7 +88,6 @@ export function drawTerminal(blocks: readonly Block[], options: TerminalOptions)
 	]);
 }
 
-/** Long texts stand below their row. */
 function tableLines(
 	{ columns, rows, noun, isMain, hidden: beyond = 0 }: Table,
 	options: TerminalOptions,

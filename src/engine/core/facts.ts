@@ -11,7 +11,6 @@ import { bytesMoved, operationsOf } from "./work.ts";
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	reformats: readonly ModelLayer[];
-	/** Those with the most operations first. */
 	precisions: readonly string[];
 	bytes: number | null;
 	operations: number | null;

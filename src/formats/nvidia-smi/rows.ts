@@ -4,7 +4,6 @@ import type { QueryField } from "./query.ts";
 
 type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
-	/** Not a row: blank, incomplete at the end, or a message. */
 	| { state: "skipped"; why: string }
 	| { state: "lost"; why: string };
 

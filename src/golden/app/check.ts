@@ -107,7 +107,6 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	}
 	const expected = await readTensors(golden.outputs, home, checking.ports);
 	whole?.see(golden, { expected, got });
-	// The judge reports missing outputs.
 	const sides = { ...ref, golden, expected, got };
 	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
 }

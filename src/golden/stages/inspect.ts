@@ -39,7 +39,6 @@ export interface InspectedLimit {
 	label: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
-	/** Present if it is a single number for all cases. */
 	scope?: "set";
 	/** For the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];

@@ -50,7 +50,6 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	return exitCodes.ok;
 }
 
-/** A result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(

@@ -46,7 +46,6 @@ function grouped(shifts: readonly ShiftOf[]) {
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
-			/** Largest relative to the noise first. */
 			shifts: sorted as readonly ShiftOf[],
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
 			cause: first?.cause ?? ("noise" as const),
@@ -57,7 +56,6 @@ function grouped(shifts: readonly ShiftOf[]) {
 	return alarms.sort((left, right) => right.raised - left.raised);
 }
 
-/** The current level is the mean of this many points. */
 const newestPoints = 3;
 
 export function levelNow({ chain, watched }: WatchedChain): number | null {

@@ -85,7 +85,6 @@ function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series)
 	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
 }
 
-/** `det/fp16`. */
 export function enginesOf({ shifts }: Alarm): string[] {
 	return [
 		...new Set(

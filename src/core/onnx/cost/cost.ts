@@ -40,7 +40,6 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	/** Bodies of the nodes, by attribute. */
 	bodies: ReadonlyMap<OnnxNode, ReadonlyMap<string, Scope>>;
 	constants: Constants;
 	types: TypesByScope;

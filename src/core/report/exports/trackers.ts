@@ -7,7 +7,6 @@ import { backendOf } from "../facts.ts";
 
 interface Figure {
 	measure: string;
-	/** For people. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
 	/** On ONNX Runtime with the caveat. */

@@ -93,7 +93,6 @@ function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number
 	return [sentence(decision, "strong"), { kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
-/** If a result holds runs on several versions. */
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { detail }) {
@@ -134,7 +133,6 @@ const partColumns: readonly Column<Part>[] = [
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
 
-/** What needs attention comes first. */
 export const partSection: ReportSection = {
 	id: "parts",
 	formats: ["markdown", "html"],

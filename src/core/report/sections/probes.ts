@@ -110,7 +110,6 @@ const columns: readonly Column<ProbeResult>[] = [
 	long("what was compared", ({ message }) => cleanMessage(message, 400)),
 ];
 
-/** Highlights a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
 	const isKnown = probe.state === "known";

@@ -56,7 +56,6 @@ export interface TensorErrors {
 }
 
 export interface Search {
-	/** Diverges, so everything that it is computed from is under suspicion. */
 	bad: string;
 	errors: ReadonlyMap<string, TensorErrors>;
 	allowed: number;

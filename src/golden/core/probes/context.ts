@@ -85,7 +85,6 @@ export interface ProbeCase {
 	refit?: "model" | "zeros";
 }
 
-/** A case of these rows of the pool. */
 export function caseOf(id: string, pool: Pool, rows: readonly number[]): ProbeCase {
 	return { id, inputs: composeBatch(pool, rows), batch: pool.axes.size === 0 ? null : rows.length };
 }

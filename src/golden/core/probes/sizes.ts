@@ -9,7 +9,6 @@ const maxProfiles = 4;
 const maxBytes = 384 * 1024 * 1024;
 const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies readonly SizePoint[];
 
-/** One size of a profile, asked with these batches. */
 interface Size {
 	id: string;
 	sizes: ReadonlyMap<string, number>;

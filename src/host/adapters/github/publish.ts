@@ -15,7 +15,6 @@ export function writeAnnotations(result: Result): void {
 
 const maxSummaryBytes = 1024 * 1024 - 1024;
 
-/** Replaces what this step wrote before. */
 export async function writeSummary(markdown: string): Promise<void> {
 	const fits = Buffer.byteLength(markdown) <= maxSummaryBytes;
 	const text = fits ? markdown : markdown.slice(0, maxSummaryBytes / 4);

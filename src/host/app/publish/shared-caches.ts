@@ -15,7 +15,6 @@ import type { Published } from "../../stages/publish/check-run.ts";
 export interface SharedCacheOptions {
 	remote: RemoteCache;
 	cacheFolder: string;
-	/** Its path is part of the key. */
 	temp: string;
 	/** Why nothing may be saved; null if it may. */
 	refusal: string | null;
