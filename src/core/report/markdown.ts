@@ -191,14 +191,8 @@ export function renderMarkdown(
 	return fitBudget(render, limit);
 }
 
-interface Unpublished {
-	what: string;
-	message: string;
-	fix: string;
-}
-
 /** For the job summary; "" if everything was published. */
-export function renderUnpublished(list: readonly Unpublished[]): string {
+export function renderUnpublished(list: readonly { what: string; message: string; fix: string }[]): string {
 	if (list.length === 0) return "";
 	const sentence = (text: string) => inlineMarkdown(cleanName(text, 700));
 	const lines = list

@@ -70,15 +70,10 @@ export function parseAppLine(line: string): AppRow | null {
 	};
 }
 
-interface DmonParser {
-	push(line: string): ReadonlyMap<string, string> | null;
-	columns(): readonly string[];
-}
-
-export function dmonParser(): DmonParser {
+export function dmonParser() {
 	let names: string[] = [];
 	return {
-		push(line) {
+		push(line: string) {
 			const cells = line.replace("#", " ").trim().split(/\s+/);
 			// The second header line has units.
 			if (line.trimStart().startsWith("#")) {

@@ -113,12 +113,10 @@ interface Layout {
 	layers: number;
 }
 
-type Edges = readonly (readonly [from: number, to: number])[];
-
 const sweeps = 5;
 
 /** Nodes come in an order that nearly all edges follow; an edge against it moves nothing. */
-export function layoutGraph(count: number, edges: Edges): Layout {
+export function layoutGraph(count: number, edges: readonly (readonly [from: number, to: number])[]): Layout {
 	const [above, below] = [lists(count), lists(count)];
 	for (const [from, to] of edges) {
 		if (from >= to) continue;

@@ -18,8 +18,6 @@ export function polygraphyMember(document: object, file: RunFile & MemberFile): 
 
 type RunFile = Pick<TensorFile, "path" | "iteration" | "runner">;
 
-type Fields = Readonly<Record<string, unknown>>;
-
 function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
@@ -37,7 +35,7 @@ export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
 	return value;
 }
 
-function feedOf(value: unknown, file: RunFile): Fields {
+function feedOf(value: unknown, file: RunFile): Readonly<Record<string, unknown>> {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file);
 	const iteration = file.iteration ?? 0;
 	const run: unknown = runs[iteration];
