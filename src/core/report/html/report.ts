@@ -92,7 +92,7 @@ ${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === und
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
 const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
 
-export function renderPage(title: string, body: Piece): string {
+export function renderPage(title: string, body: Piece, ownStyle = ""): string {
 	return html`<!doctype html>
 <html lang="en">
 <head>
@@ -102,7 +102,7 @@ export function renderPage(title: string, body: Piece): string {
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<style>${{ markup: styleSheet }}</style>
+<style>${{ markup: styleSheet + ownStyle }}</style>
 </head>
 <body>
 ${body}<script>${{ markup: sortScript }}</script>
