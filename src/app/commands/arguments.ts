@@ -5,6 +5,7 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
+import { wrapText } from "../../core/report/terminal-text.ts";
 
 export interface Option {
 	/** Placeholder such as DIR, or choices such as `text|json`; flags have none. */
@@ -216,17 +217,15 @@ function optionLines(options: CommandTable["options"]): string {
 			const again = option.again === true ? " Repeatable." : "";
 			const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
 			const text = `${option.does}${again}${left}`;
-			return `  ${optionForm([name, option])}\n${wrapped(text, "      ")}\n`;
+			return `  ${optionForm([name, option])}\n${wrapped(text)}\n`;
 		})
 		.join("");
 }
 
-function wrapped(text: string, indent: string): string {
-	const lines: string[] = [];
-	for (const word of text.split(" ")) {
-		const last = lines.at(-1);
-		if (last === undefined || last.length + 1 + word.length > maxChars - indent.length) lines.push(word);
-		else lines[lines.length - 1] = `${last} ${word}`;
-	}
-	return lines.map((line) => indent + line).join("\n");
+const indent = "      ";
+
+function wrapped(text: string): string {
+	return wrapText(text, maxChars - indent.length)
+		.map((line) => indent + line)
+		.join("\n");
 }

@@ -8,7 +8,6 @@ import { spoilingReason } from "./window.ts";
 export interface ForeignProcess {
 	pid: number | null;
 	name: string;
-	memoryBytes: number | null;
 }
 
 export interface RunConditions {
@@ -77,8 +76,8 @@ function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunC
 export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignProcess[] {
 	const found = new Map<string, ForeignProcess>();
 	for (const { processes } of readings) {
-		for (const { pid, name, memoryBytes } of untrusted(processes))
-			found.set(`${pid} ${name}`, { pid, name: name || "a process", memoryBytes });
+		for (const { pid, name } of untrusted(processes))
+			found.set(`${pid} ${name}`, { pid, name: name || "a process" });
 	}
 	return [...found.values()];
 }

@@ -4,8 +4,8 @@ import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
-import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
-import { everyValue } from "../tensor/values.ts";
+import { elementCount, own, type Tensor } from "../tensor/tensor.ts";
+import { isAllFinite } from "../tensor/values.ts";
 import { anchor, type Comparison, pick, repetition, rounding, type Tensors, upTo } from "./context.ts";
 import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
@@ -140,21 +140,18 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const noisy = Number.isFinite(scatter) ? scatter : 0;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });
 		const usual = answers.get(anchor);
+		const isSound = ({ [output]: tensor }: Tensors) => tensor === undefined || isAllFinite(tensor);
 		const overflows =
 			comparison.at !== undefined &&
 			usual?.state === "done" &&
-			holdsFinite(usual.outputs[output]) &&
-			![expected, got].every(({ outputs }) => holdsFinite(outputs[output]));
+			isSound(usual.outputs) &&
+			![expected, got].every(({ outputs }) => isSound(outputs));
 		if (overflows)
 			return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true, at: comparison.at }];
 		return [
 			{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed, at: comparison.at },
 		];
 	});
-}
-
-function holdsFinite(tensor: Tensor | undefined): boolean {
-	return tensor === undefined || !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 
 /** null if the output has no rows, such as a sum over the batch. */

@@ -1,7 +1,7 @@
 // Reads a tensor in chunks, as binary64 for every dtype, and two tensors row by row along an axis.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
 import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
-import { axisFromStart, elementBytes, elementCount, type Sides, type Tensor } from "./tensor.ts";
+import { axisFromStart, elementBytes, elementCount, isFloating, type Sides, type Tensor } from "./tensor.ts";
 
 export const chunkElements = 65_536;
 
@@ -138,6 +138,10 @@ export function forEachValue(tensor: Tensor, visit: (value: number, flat: number
 export function everyValue(tensor: Tensor, test: (value: number) => boolean): boolean {
 	for (const { values } of valueChunks(tensor)) if (!values.every(test)) return false;
 	return true;
+}
+
+export function isAllFinite(tensor: Tensor): boolean {
+	return !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 
 export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {

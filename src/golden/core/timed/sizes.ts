@@ -5,13 +5,11 @@ import type { GivenShapes } from "../../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxModel } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { listNames } from "../../../core/text/labels.ts";
-import type { ProbeInput } from "../probes/subject.ts";
+import type { InputAxes } from "../probes/subject.ts";
 import { own } from "../tensor/tensor.ts";
 
 export type NamedSizes = Readonly<Record<string, number>>;
 type Ranges = Readonly<Record<string, Pick<DimRange, "min" | "max">>>;
-
-type InputAxes = Pick<ProbeInput, "name" | "axes">;
 
 /** By the names of the config, which come before the model's. An input of unknown rank has no axes. */
 export function inputAxes({ graph }: OnnxModel, inputs: GivenShapes): InputAxes[] {
