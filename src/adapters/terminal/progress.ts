@@ -1,5 +1,5 @@
 // Progress for people: on a terminal, in a log, or as groups on GitHub.
-import { stripVTControlCharacters } from "node:util";
+import { cleanText } from "../../core/text/escape.ts";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
 
@@ -166,11 +166,7 @@ export function groupProgress(
 }
 
 /** A model's name must not move the cursor. */
-export function cleanLine(text: string): string {
-	return stripVTControlCharacters(text)
-		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")
-		.trim();
-}
+export const cleanLine = (text: string) => cleanText(text).trim();
 
 export function fitColumns(text: string, columns: number): string {
 	const points = [...text];
