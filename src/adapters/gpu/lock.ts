@@ -29,7 +29,7 @@ export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await chmod(options.folder, 0o1777).catch(() => {});
 	const path = lockPath(options);
 	const started = performance.now();
-	let reportedMs = Number.NEGATIVE_INFINITY;
+	let reportedMs = -Infinity;
 	for (;;) {
 		const attempt = await tryLock(path, { staleMs });
 		if (attempt.state === "held") return renewed(attempt.lock, path);

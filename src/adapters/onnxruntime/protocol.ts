@@ -142,7 +142,7 @@ const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmove
 function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
 	if (change !== null && typeof change !== "number") return null;
-	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY };
+	return { states: states as DefectVerdict["states"], change: change ?? Infinity };
 }
 
 function isText(value: unknown): value is string {

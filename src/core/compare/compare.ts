@@ -33,7 +33,7 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 		const other = head.get(pair);
 		if (other === undefined) return [];
 		const builds = { base: run.build ?? 0, head: other.build ?? 0 };
-		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, builds }];
+		return [{ base: run[figure] ?? NaN, head: other[figure] ?? NaN, builds }];
 	});
 }
 
@@ -60,7 +60,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	};
 	const { minimalEffect } = options;
 	const latency = judge("medianMs", { minimalEffect, share: errorShare("latency", family) });
-	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? Number.NaN);
+	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? NaN);
 	return {
 		latency,
 		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),

@@ -154,7 +154,7 @@ function againstShown({ pointer }: EngineConfig, against: string | undefined): R
 }
 
 function laxnessOf(limit: number | undefined, isLeast = false): number {
-	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
+	return limit === undefined ? Infinity : isLeast ? -limit : limit;
 }
 
 /** @param precision the head's, whose golden limit counts. */

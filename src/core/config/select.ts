@@ -46,10 +46,10 @@ export function compilePattern(pattern: string): (model: string, engine: string)
 	const last = middle.pop();
 	const fits = (text: string) => {
 		if (last === undefined) return text === first;
-		let from = text.startsWith(first) ? first.length : Number.POSITIVE_INFINITY;
+		let from = text.startsWith(first) ? first.length : Infinity;
 		for (const piece of middle) {
 			const found = text.indexOf(piece, from);
-			from = found < 0 ? Number.POSITIVE_INFINITY : found + piece.length;
+			from = found < 0 ? Infinity : found + piece.length;
 		}
 		return from + last.length <= text.length && text.endsWith(last);
 	};

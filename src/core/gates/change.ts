@@ -172,7 +172,7 @@ export function changeOf(
 	if (gate === "engine-size" || gate === "build-time") {
 		const figureOf = (arm: string) => {
 			const build = builds.find((one) => one.arm === arm && one.model === model && one.engine === engine);
-			return (gate === "engine-size" ? build?.engineBytes : build?.durationMs) ?? Number.NaN;
+			return (gate === "engine-size" ? build?.engineBytes : build?.durationMs) ?? NaN;
 		};
 		const ratio = figureOf("head") / figureOf("base");
 		return Number.isFinite(ratio) ? ratio - 1 : null;

@@ -60,7 +60,7 @@ function executionsOf(part: PartInput, jobs: readonly JobExecution[]): JobExecut
 		(job) =>
 			job.runner === runner &&
 			job.startedMs <= uploadedMs &&
-			(job.completedMs ?? Number.POSITIVE_INFINITY) + 1000 >= uploadedMs,
+			(job.completedMs ?? Infinity) + 1000 >= uploadedMs,
 	);
 	return new Set(made.map(({ name }) => name)).size === 1 ? made : [];
 }

@@ -43,7 +43,7 @@ function drawn(group: Group): EngineGroup {
 
 function inOrder(groups: readonly Group[]): Group[] {
 	const firstOf = (group: Group, arm: Arm) =>
-		group.component[arm].reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+		group.component[arm].reduce((least, { index }) => Math.min(least, index), Infinity);
 	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
 	const inBase = groups.filter(({ component }) => component.base.length > 0);
 	let last = -1;

@@ -33,7 +33,7 @@ const unsteady = 4;
 
 export function judgeDeltas(
 	changes: readonly TimedChange[],
-	iterations = Number.POSITIVE_INFINITY,
+	iterations = Infinity,
 	mayShareFactor = true,
 ): Noise {
 	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));

@@ -119,7 +119,7 @@ export function cellText(text = ""): string | null {
 
 export function cellNumber(text: string | undefined): number | null {
 	const match = /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cellText(text) ?? "");
-	const value = match ? Number(match[1]) : Number.NaN;
+	const value = match ? Number(match[1]) : NaN;
 	return Number.isFinite(value) ? value : null;
 }
 

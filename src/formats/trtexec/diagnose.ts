@@ -98,7 +98,7 @@ const isFilled = ({ text }: LogLine) => text.trim() !== "";
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const reported = found.lines[0];
-	const first = reported?.number ?? Number.POSITIVE_INFINITY;
+	const first = reported?.number ?? Infinity;
 	// The parser names the node well before it reports the problem.
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < first ? [node.line] : [];

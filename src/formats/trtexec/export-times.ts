@@ -62,7 +62,7 @@ function readEntry(text: string): Entry | TimesFault {
 
 function createColumns() {
 	const [compute, latency, enqueue]: [number[], number[], number[]] = [[], [], []];
-	let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+	let [firstMs, lastMs] = [Infinity, -Infinity];
 	return {
 		add(text: string): TimesFault | null {
 			const entry = readEntry(text);

@@ -248,7 +248,7 @@ function nearLine(check: GoldenCheck, caseId: string | null): string {
 }
 
 function roomOf({ got, allowed, bound }: GoldenCheck): number {
-	const value = Number(got ?? Number.NaN);
-	if (allowed === null || Number.isNaN(value)) return Number.POSITIVE_INFINITY;
+	const value = Number(got ?? NaN);
+	if (allowed === null || Number.isNaN(value)) return Infinity;
 	return bound === "at-most" ? allowed - value : value - allowed;
 }

@@ -176,7 +176,7 @@ function limitsOf(
 			scope: scope === "set" ? scope : undefined,
 			allowed: byPrecision.map(({ precision, comparators }) => ({
 				precision,
-				limit: comparators[index]?.allowed ?? Number.NaN,
+				limit: comparators[index]?.allowed ?? NaN,
 			})),
 			timesNoise: hasNoise ? comparator.allowed / floor : undefined,
 		};

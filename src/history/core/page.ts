@@ -180,7 +180,7 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 
 function lineOf(line: Line, series: Series, x: Scale): Markup {
 	const { newest, title, level } = line;
-	const ns = newest.chain.points.at(-1)?.headNs ?? Number.NaN;
+	const ns = newest.chain.points.at(-1)?.headNs ?? NaN;
 	const time = Number.isNaN(ns) ? null : html`<small>${formatMs(ns / 1e6)}</small>`;
 	return html`<li><span>${cleanName(newest.chain.series, 120)} <small>${title}</small></span>${drawLine(line, series, x)}<span class="now">${level === null ? "not watched yet" : percentOf(level)} ${time}</span></li>
 `;

@@ -87,8 +87,8 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 			level: ratio.ppm / million,
 			error,
 			linkError: 0,
-			baseNs: base.ns ?? Number.NaN,
-			headNs: head.ns ?? Number.NaN,
+			baseNs: base.ns ?? NaN,
+			headNs: head.ns ?? NaN,
 			fresh: fresh && { level: fresh.ppm / million, half: fresh.halfPpm / million },
 			made: madeOf(row),
 		};
@@ -123,8 +123,8 @@ export function plainPoints(
 			level: Math.log(Math.max(value, leastValue)),
 			error: 0,
 			linkError: 0,
-			baseNs: Number.NaN,
-			headNs: Number.NaN,
+			baseNs: NaN,
+			headNs: NaN,
 			made: madeOf(row),
 		}));
 }

@@ -120,7 +120,7 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const weightsOfNode = weightReader(scope, constants);
 	const nodes = nodesInRunOrder(scope).flatMap((node) => {
 		const weights = weightsOfNode(node);
-		const costs = bodies.has(node) ? () => Number.NaN : operatorOf(node).multiplyAdds;
+		const costs = bodies.has(node) ? () => NaN : operatorOf(node).multiplyAdds;
 		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
 	const bytesOf = (name: string) => {

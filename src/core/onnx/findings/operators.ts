@@ -75,7 +75,7 @@ function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Fi
 		const fix = "Gate this model on TensorRT with its plugin, or export without the operator.";
 		return [finding("operator-unknown", message, { fix, node })];
 	}
-	const { since, until = Number.POSITIVE_INFINITY } = lifetime;
+	const { since, until = Infinity } = lifetime;
 	if (opset === undefined) return [];
 	if (opset < since && !isExtra) {
 		const message = `${name} exists since opset ${since}, but the model states opset ${opset}${all}.`;

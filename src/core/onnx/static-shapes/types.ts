@@ -60,7 +60,7 @@ function parseLine(line: string): Signature {
 	const fixed = [...inputs, ...outputs].filter(({ variable }) => variable.startsWith("="));
 	const own = ways.filter((way) => way !== "none" && !way.startsWith("function"));
 	const functionUntil = (way: string) =>
-		way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
+		way === "function" ? Infinity : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
 	return {
 		inputs,
 		outputs,

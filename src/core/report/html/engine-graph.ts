@@ -136,7 +136,7 @@ export function layoutGraph(count: number, edges: readonly (readonly [from: numb
 		const isDown = sweep % 2 === 0;
 		for (const own of isDown ? members : members.toReversed()) spread(own, isDown ? above : below, x);
 	}
-	const least = x.reduce((low, at) => Math.min(low, at), Number.POSITIVE_INFINITY);
+	const least = x.reduce((low, at) => Math.min(low, at), Infinity);
 	const places = x.map((at, node) => ({ x: at - least, y: y[node] ?? 0 }));
 	return {
 		places,
@@ -158,7 +158,7 @@ function spread(layer: readonly number[], near: readonly (readonly number[])[], 
 		};
 	});
 	wanted.sort((a, b) => a.x - b.x);
-	let [next, shift] = [Number.NEGATIVE_INFINITY, 0];
+	let [next, shift] = [-Infinity, 0];
 	for (const one of wanted) {
 		next = Math.max(next + 1, one.x);
 		shift += one.x - next;

@@ -100,9 +100,7 @@ export function parseKernelTable(text: string): KernelTable {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
 		return { state: "unknown", why: `no header in ${lines.length} lines` };
 	}
-	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) =>
-		name.replace(/\s+/g, " ").trim(),
-	);
+	const columns = splitCsvLine(header, Infinity).map((name) => name.replace(/\s+/g, " ").trim());
 	for (const name of ["Name", "Total Time (ns)"])
 		if (!columns.includes(name))
 			return { state: "unknown", why: `no column ${name} in ${columns.join(", ")}` };

@@ -149,7 +149,7 @@ export function describeFound({ search, graph, head, reference }: Found): Findin
 	const suspects = suspectNodes(graph, search);
 	const node = graph.nodes[suspects.at(-1) ?? -1];
 	const name = node === undefined ? bad : nodeName(node);
-	const error = toNumeric(errors.get(bad)?.head ?? Number.NaN);
+	const error = toNumeric(errors.get(bad)?.head ?? NaN);
 	const before = errorBefore(graph, search);
 	const facts = { node: name, tensor: bad, error, before: toNumeric(before), allowed };
 	const shown = { error: formatValue(error), before: formatValue(toNumeric(before)) };

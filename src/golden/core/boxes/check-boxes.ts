@@ -192,7 +192,7 @@ function f1Of(matches: number, lone: number): number {
 }
 
 function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
-	let lowest: BoxMeasured = { value: Number.POSITIVE_INFINITY };
+	let lowest: BoxMeasured = { value: Infinity };
 	for (const { matches, missing, extra, image } of images) {
 		const value = f1Of(matches.length, missing.length + extra.length);
 		const detail = `${matches.length} match, ${missing.length} missing, ${extra.length} extra`;

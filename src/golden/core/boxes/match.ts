@@ -81,7 +81,7 @@ export function assignColumns(gains: readonly Float64Array[]): number[] {
 	const columnPotential = new Float64Array(columns + 1);
 	for (let row = 1; row <= gains.length; row += 1) {
 		const path: Path = {
-			least: new Float64Array(columns + 1).fill(Number.POSITIVE_INFINITY),
+			least: new Float64Array(columns + 1).fill(Infinity),
 			before: new Int32Array(columns + 1),
 			used: new Uint8Array(columns + 1),
 		};
@@ -113,7 +113,7 @@ function advance(
 	used[column] = 1;
 	const row = rowOf[column] as number;
 	const own = gains[row - 1] ?? new Float64Array(0);
-	let delta = Number.POSITIVE_INFINITY;
+	let delta = Infinity;
 	let next = 0;
 	for (let j = 1; j < rowOf.length; j += 1) {
 		if (used[j] === 1) continue;
@@ -206,7 +206,7 @@ function readRow(
 	format: Detections["format"],
 ): Detection {
 	const at = row * columns;
-	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? Number.NaN, label = classes?.[row] ?? 0] =
+	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? NaN, label = classes?.[row] ?? 0] =
 		values.subarray(at, at + columns);
 	return { ...cornersOf([a, b, c, d], format), score, class: label, at };
 }

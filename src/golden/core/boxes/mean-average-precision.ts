@@ -52,7 +52,7 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 				}
 			}
 		},
-		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
+		value: () => (answers > maxAnswers ? NaN : meanOf([...classes.values()])),
 	};
 }
 

@@ -23,7 +23,7 @@ export interface Pair extends Sides {
 	difference(closeness?: Closeness): Difference;
 }
 
-const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
+const anyCloseness: Closeness = { rtol: 0, atol: Infinity };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
@@ -96,7 +96,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 		const got = right[i] as number;
 		const difference = Math.abs(exact === null ? got - expected : (exact[i] as number));
 		let scaled = difference * differenceScale;
-		if (!(difference < Number.POSITIVE_INFINITY)) {
+		if (!(difference < Infinity)) {
 			if (!Number.isFinite(expected) || !Number.isFinite(got)) {
 				addNonFinite(total, start + i, expected, got);
 				continue;
@@ -169,7 +169,7 @@ export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
 	forEachValue(tensor, (value) => {
 		const size = Math.abs(value);
-		if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+		if (size > largest && size < Infinity) largest = size;
 	});
 	return largest;
 }

@@ -211,7 +211,7 @@ function errorGrowthChecks(
 }
 
 function finite(value: GoldenCheck["base"]): number {
-	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
+	return typeof value === "number" && Number.isFinite(value) ? value : NaN;
 }
 
 /** What the base fails too still fails the head if its error is far larger. */

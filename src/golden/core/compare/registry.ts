@@ -64,7 +64,7 @@ export interface Metric {
 export type MetricKind = Exclude<ComparatorKind, "custom">;
 
 const signed: Range = { least: -1, most: 1 };
-const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };
+const decibels: Range = { least: -Number.MAX_VALUE, most: Infinity };
 
 const topK = ({ defaults }: LimitFacts) => defaults.topK;
 const error = { bound: "at-most", range: fromZero } as const;

@@ -78,7 +78,7 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	});
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
 	const bytes = Array.from(cells, (value) => {
-		if (value === Number.POSITIVE_INFINITY) return 255;
+		if (value === Infinity) return 255;
 		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 	});
 	const encoded = btoa(String.fromCharCode(...bytes));
@@ -91,5 +91,5 @@ function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeo
 		difference === null ? (got[i] as number) - (expected[i] as number) : (difference[i] as number),
 	);
 	if (Number.isFinite(size)) return size;
-	return Object.is(expected[i], got[i]) ? 0 : Number.POSITIVE_INFINITY;
+	return Object.is(expected[i], got[i]) ? 0 : Infinity;
 }

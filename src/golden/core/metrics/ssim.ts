@@ -18,9 +18,9 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 	const size = filter.weights.length;
 	if (grid === null || grid.height < size || grid.width < size) {
 		const detail = `an image of at least ${size} × ${size} is needed`;
-		return { value: Number.NaN, elements, worstAt: -1, detail };
+		return { value: NaN, elements, worstAt: -1, detail };
 	}
-	const sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
+	const sums = { total: 0, windows: 0, worst: Infinity, worstAt: -1 };
 	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;

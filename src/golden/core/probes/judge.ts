@@ -146,8 +146,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 			usual?.state === "done" &&
 			isSound(usual.outputs) &&
 			![expected, got].every(({ outputs }) => isSound(outputs));
-		if (overflows)
-			return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true, at: comparison.at }];
+		if (overflows) return [{ output, got: Infinity, allowed, isOverflow: true, at: comparison.at }];
 		return [
 			{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed, at: comparison.at },
 		];
@@ -221,9 +220,7 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	if (got === 0) return `${label} have the same values.`;
 	if (Number.isNaN(got)) return `${label} contain no finite number in ${name}.`;
 	const distance =
-		got === Number.POSITIVE_INFINITY
-			? "have another shape or other non-finite values"
-			: `are ${twoDigits(got)} apart`;
+		got === Infinity ? "have another shape or other non-finite values" : `are ${twoDigits(got)} apart`;
 	const limit = isUnsteady(worst) ? "allowed is" : "within the allowed";
 	return `${label} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
@@ -240,8 +237,7 @@ export function settleProbes(
 		const found = state === "differs" ? base?.get(probe) : undefined;
 		const other = found?.state === "skipped" ? undefined : found;
 		// A missing number counts as the worst, on both sides.
-		const size = (value: number | null) =>
-			Number.isFinite(value) ? Number(value) : Number.POSITIVE_INFINITY;
+		const size = (value: number | null) => (Number.isFinite(value) ? Number(value) : Infinity);
 		const known = other?.state === "differs" && size(got) <= maxGrowth * size(other.got);
 		const numeric = (value: number | null) => (value === null ? null : toNumeric(value));
 		return {

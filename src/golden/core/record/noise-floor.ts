@@ -103,8 +103,7 @@ export function distance(expected: Tensor, got: Tensor, covered: Coverage = {}):
 	const [sides = { expected, got }] = coveredParts({ expected, got }, covered);
 	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
-	if (nonFinite.differing > 0)
-		return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
+	if (nonFinite.differing > 0) return { relativeL2: Infinity, maxAbs: Infinity };
 	return { relativeL2: relativeL2(pair).value, maxAbs };
 }
 

@@ -26,10 +26,9 @@ export function floatOf(bits: number, format: FloatFormat): number {
 	const last = (1 << exponentBits) - 1;
 	const exponent = (bits >> fractionBits) & last;
 	const sign = (bits >> (fractionBits + exponentBits)) & 1 ? -1 : 1;
-	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return Number.NaN;
-	if (special === "ieee" && exponent === last)
-		return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-	if (special === "nan" && exponent === last && fraction === steps - 1) return Number.NaN;
+	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return NaN;
+	if (special === "ieee" && exponent === last) return fraction === 0 ? sign * Infinity : NaN;
+	if (special === "nan" && exponent === last && fraction === steps - 1) return NaN;
 	return exponent === 0
 		? sign * (fraction / steps) * 2 ** (1 - bias)
 		: sign * (1 + fraction / steps) * 2 ** (exponent - bias);

@@ -103,7 +103,7 @@ export function originOf(tensor: Tensor): bigint {
 }
 
 export function valueAt(tensor: Tensor, flat: number): number {
-	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
+	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? NaN;
 }
 
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
@@ -144,7 +144,7 @@ export function isAllFinite(tensor: Tensor): boolean {
 	return !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 
-export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
+export function valuesOf(tensor: Tensor, most = Infinity): Float64Array {
 	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
 	const read = float64Reader(tensor);
 	forEachChunk(all.length, (start, count) => all.set(read(start, count), start));
@@ -161,7 +161,7 @@ export function tensorStatistics(tensor: Tensor): TensorStatistics {
 }
 
 function measureStatistics(tensor: Tensor): TensorStatistics {
-	let [min, max, mean] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+	let [min, max, mean] = [Infinity, -Infinity, 0];
 	let squares = 0;
 	let [finite, nan, inf] = [0, 0, 0];
 	forEachValue(tensor, (value) => {
