@@ -2,7 +2,6 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
-import { exportFlags } from "./failures/false-success.ts";
 import {
 	type CodedRule,
 	type Facts,
@@ -13,7 +12,7 @@ import {
 	titleOf,
 } from "./failures/rule.ts";
 import { createLogScan, type LogScan } from "./log-scan.ts";
-import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
+import type { LogLine, WrittenFile } from "./transcript.ts";
 
 export interface Evidence extends RunFacts {
 	lines?: Iterable<LogLine>;
@@ -197,15 +196,4 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 		toDiagnosis(logged, scan) ??
 		unknown(facts, scan)
 	);
-}
-
-/** A recording lists every file that the run wrote below its folder. */
-export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
-	const { exitCode, signal, spawnError, argv, wrote } = meta;
-	const flags = flagsOf(argv);
-	const written = new Set(wrote.map((file) => file.path));
-	const absent = exportFlags
-		.map((flag) => flags.get(flag) ?? "")
-		.filter((path) => path !== "" && !path.startsWith("/") && !written.has(path));
-	return { exitCode, signal, spawnError, argv, wrote, absent };
 }

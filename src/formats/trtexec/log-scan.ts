@@ -118,14 +118,14 @@ export function createLogScan(): { feed(line: LogLine): void; result(): LogScan 
 	const takeError = (line: LogLine) => {
 		match("error", line);
 		facts.node = readNode(facts.node, line);
-		// If the stream is unknown, a line without a level is searched but not shown as an error.
-		if (line.level === "none" && line.stream === undefined) return;
+		// A line without a level is searched but not shown as an error.
+		if (line.level === "none") return;
 		if (errors.length < maxErrorLines) errors.push(line);
 		keepLast(lastErrors, line);
 	};
 	const takePlain = (line: LogLine) => {
 		readMarks(facts, line.text);
-		if (line.stream !== "out" && !line.text.startsWith("&&&&")) takeError(line);
+		if (!line.text.startsWith("&&&&")) takeError(line);
 	};
 	return {
 		feed: (line) => {

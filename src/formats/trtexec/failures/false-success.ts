@@ -10,7 +10,7 @@ const mebibyte = 1024 * 1024;
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
 
-export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
+const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
 const isUnwritten = ({ absent, wrote }: Facts, path: string) =>
 	path !== "" && (absent?.includes(path) === true || wrote?.get(path) === 0);
