@@ -45,7 +45,7 @@ function joinStreams(): void {
 /** ONNX Runtime writes its log synchronously, and a full pipe refuses more. */
 function waitForReaders(): void {
 	const { writeSync } = fs;
-	const patient = (...written: Parameters<typeof writeSync>): number => {
+	const patient = (...written: Parameters<typeof writeSync>) => {
 		for (;;) {
 			try {
 				return writeSync(...written);

@@ -37,11 +37,10 @@ import { createTimesParser } from "../../src/formats/trtexec/export-times.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import { parseDumpLine } from "../../src/formats/trtexec/output-dump.ts";
-import { parseRecordingMeta } from "../../src/formats/trtexec/transcript.ts";
 import { findZipEntries } from "../../src/formats/zip/zip.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { createFrameDecoder, encodeHeader, parseMessage } from "../../src/golden/formats/worker/messages.ts";
-import { parseLog } from "../../test/formats/trtexec/recorded.ts";
+import { parseLog, recordedText } from "../../test/formats/trtexec/recorded.ts";
 import { buildResult } from "../../test/support/build-result.ts";
 import { writePng } from "../../test/support/png-writer.ts";
 import { zipOf } from "../../test/support/zip-writer.ts";
@@ -243,7 +242,7 @@ const recordings = [
 	"10.6/perf-build-and-run",
 ];
 const logs = recordings.map((name) => {
-	const whole = gunzipSync(fixture(`trtexec/${name}/transcript.jsonl.gz`));
+	const whole = Buffer.from(recordedText(name));
 	return whole.length < 4000 ? whole : Buffer.concat([whole.subarray(0, 2000), whole.subarray(-2000)]);
 });
 
@@ -280,11 +279,6 @@ const trtexec: readonly Target[] = [
 		name: "exportLayerInfo",
 		seeds: [fixture("trtexec-exports/layers-quantised.json")],
 		read: text(parseLayerInfo),
-	},
-	{
-		name: "meta.json of a recording",
-		seeds: [fixture("trtexec/10.6/perf-build-and-run/meta.json")],
-		read: text(parseRecordingMeta),
 	},
 ];
 

@@ -19,7 +19,7 @@ import type { Backend } from "../ports/backend.ts";
 const maxEngineBytes = 10 * 1024 ** 3;
 const maxTimingBytes = 256 * 1024 ** 2;
 
-export interface BackendChoice {
+interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;
 	trtexec?: string;
 	cwd: string;
@@ -40,7 +40,7 @@ export interface Machine {
 
 export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu(): Promise<Machine["gpu"]> } {
 	let chosen: Promise<Machine> | null = null;
-	const machine = (): Promise<Machine> => {
+	const machine = () => {
 		chosen ??= chooseMachine(choice);
 		return chosen;
 	};
@@ -52,11 +52,11 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 
 function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 	let ready: ArmBackends | null = null;
-	const of = async ({ arm }: { arm: Arm }): Promise<Backend> => {
+	const of = async ({ arm }: { arm: Arm }) => {
 		ready = await choose();
 		return ready[arm];
 	};
-	const isSplit = (): boolean => ready !== null && ready.base !== ready.head;
+	const isSplit = () => ready !== null && ready.base !== ready.head;
 	return {
 		facts: async (arm = "head") => (await of({ arm })).facts(),
 		fingerprint: async () => {

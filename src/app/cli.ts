@@ -9,7 +9,7 @@ import { exitCodes, explainError } from "./exit.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-export type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
+type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
 
 type Entry = readonly [table: CommandTable, load: () => Promise<Command>];
 

@@ -65,7 +65,7 @@ export function compose(
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
-	const stop = (why: string): void => {
+	const stop = (why: string) => {
 		reason = why;
 		interrupted.abort();
 		void processes.killAll();
@@ -95,7 +95,6 @@ export function compose(
 	return {
 		ports,
 		processes,
-		/** null on a CPU. */
 		gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)),
 		stop,
 	};

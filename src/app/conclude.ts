@@ -1,6 +1,6 @@
 // Judges all facts of a run, and makes its result.
 
-import type { Arm, ArmSource, BuildRecord, GateResult, Result } from "../../generated/result.ts";
+import type { Arm, BuildRecord, GateResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
@@ -20,8 +20,7 @@ import { sidesOf } from "../stages/prepared.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
-	const sourceOf = (arm: Arm): ArmSource | null =>
-		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
+	const sourceOf = (arm: Arm) => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
 	return {
 		tool: { name: "trtgate", version: input.version },
 		startedAt: facts.startedAt,
@@ -35,7 +34,6 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	};
 }
 
-/** Where a workload of the engine was profiled. */
 function withTimeShare(build: BuildRecord, rows: Facts["rows"]): BuildRecord {
 	const { precisionCoverage: found, model, engine, arm } = build;
 	const own = rows.filter((row) => row.model === model && row.engine === engine);
@@ -118,12 +116,12 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
-	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }): boolean =>
+	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }) =>
 		spec.model.name === fact.model && spec.engine.name === (fact.engine ?? spec.engine.name);
 	const judgeEach = <Fact extends { model: string; engine?: string }>(
 		found: readonly Fact[],
 		judge: (fact: Fact, engine: EngineConfig) => readonly GateResult[],
-	): GateResult[] =>
+	) =>
 		found.flatMap((fact) => {
 			const spec = engines.find((one) => isOf(one, fact));
 			return spec === undefined ? [] : judge(fact, spec.engine);

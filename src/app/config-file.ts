@@ -63,7 +63,7 @@ function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
 	const { trtexec, python, libraries } = base;
-	const place = (key: string, path: string): string =>
+	const place = (key: string, path: string) =>
 		path.includes("/") && sources[`/base/${key}`]?.kind !== "input" ? resolve(home, path) : path;
 	const besides = {
 		python: python === undefined ? undefined : place("python", python),

@@ -54,7 +54,7 @@ export interface GateOptions extends ConfigOptions {
 	onStart?(stop: (reason: string) => void): void;
 }
 
-export type GateCompletion =
+type GateCompletion =
 	| { state: "ran"; result: Result; outFolder: string }
 	| { state: "planned"; plan: Plan; config: Config };
 
@@ -76,7 +76,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	await makeOutFolder(outFolder, fileStore());
 	const lock = await lockFolder(outFolder);
 	// After a second signal, no child may stay on the GPU.
-	const endAll = (): void => {
+	const endAll = () => {
 		git.killNow();
 		running.composition?.processes.killNow();
 	};

@@ -21,7 +21,6 @@ interface GpuLeaseOptions {
 /** Two long jobs; GitHub allows six hours. */
 const longestWaitMs = 60 * 60_000;
 
-/** No lock on a CPU, or on a GPU without a UUID. */
 export function gpuLease(options: GpuLeaseOptions): GpuLease {
 	return {
 		async take() {

@@ -89,7 +89,7 @@ const maxPartBytes = 200 * 1024 * 1024;
 const maxBytes = 2 * 1024 * 1024 * 1024;
 const atOnce = 6;
 
-export interface Collecting {
+interface Collecting {
 	artifacts: RunArtifacts;
 	expected: readonly { name: string; artifact: string }[];
 	temp: string;

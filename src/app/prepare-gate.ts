@@ -62,7 +62,7 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 
 type PreparedSides = Readonly<Record<Arm, readonly PreparedModel[]>>;
 
-const specOf = ({ spec }: PreparedModel): EngineSpec => spec;
+const specOf = ({ spec }: PreparedModel) => spec;
 
 async function prepareSides(
 	input: GateInput,
@@ -164,7 +164,7 @@ function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "golden
 /** @throws as refuseFaults, if every engine has a fault. */
 export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaults" | "interfaces">): void {
 	const { models, goldenFaults, interfaces } = known;
-	const isUsable = ({ arm, state, spec }: PreparedModel): boolean =>
+	const isUsable = ({ arm, state, spec }: PreparedModel) =>
 		arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
 	// A changed interface is a verdict already.
 	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);

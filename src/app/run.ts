@@ -219,7 +219,7 @@ async function* buildEngines({
 
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
-	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+	const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
 }
 

@@ -5,7 +5,7 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export function stopOnSignals(stop: (reason: string) => void): () => void {
 	let isStopping = false;
 	const listeners = signals.map((signal) => {
-		const listener = (): void => {
+		const listener = () => {
 			if (isStopping) endNow(signal);
 			isStopping = true;
 			stop(`interrupted by ${signal}`);

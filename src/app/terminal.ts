@@ -24,7 +24,7 @@ export interface Terminal extends StandardStreams {
 	cwd: string;
 }
 
-export interface OpenedTerminal extends Terminal {
+interface OpenedTerminal extends Terminal {
 	/** Why output that is in no file was lost, or null. */
 	lost(): Promise<NodeJS.ErrnoException | null>;
 }

@@ -6,7 +6,7 @@ export async function inParallel<Item, Result>(
 ): Promise<Result[]> {
 	const results: Result[] = [];
 	const queue = items.entries();
-	const lane = async (): Promise<void> => {
+	const lane = async () => {
 		for (const [index, item] of queue) results[index] = await work(item, index);
 	};
 	await Promise.all(Array.from({ length: Math.max(1, Math.min(atOnce, items.length)) }, lane));

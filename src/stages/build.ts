@@ -6,7 +6,7 @@ import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
 import { counted } from "../core/text/labels.ts";
 import { diffEngines } from "../engine/core/diff.ts";
-import { type EngineModel, engineModel } from "../engine/core/model.ts";
+import { engineModel } from "../engine/core/model.ts";
 import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
@@ -164,7 +164,7 @@ export async function warnOfLayers(
 	{ base, head }: { base: BuiltEngine | undefined; head: BuiltEngine },
 	backend: Pick<Backend, "layersOf">,
 ): Promise<BuildRecord["warnings"]> {
-	const modelOf = async (engine: BuiltEngine | undefined): Promise<EngineModel | null> => {
+	const modelOf = async (engine: BuiltEngine | undefined) => {
 		const info = engine === undefined ? null : ((await backend.layersOf?.(engine)) ?? null);
 		return info === null
 			? null

@@ -1,8 +1,7 @@
 // Reads the cases that an INT8 engine is calibrated on, and compares the ranges that came of them.
 import { ConfigError } from "../core/errors.ts";
 import { rangeDrift } from "../engine/core/range-drift.ts";
-import { elementCount, isFloating, type Tensor } from "../golden/core/tensor/tensor.ts";
-import { chunkElements, float64Reader } from "../golden/core/tensor/values.ts";
+import { isAllFinite } from "../golden/core/tensor/values.ts";
 import { readTensors } from "../golden/stages/load-goldens.ts";
 import type { Backend, BuiltEngine, InferCase } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -15,7 +14,7 @@ export async function* calibrationCases(
 	const { cases = [], path = "" } = assets?.calibration ?? {};
 	for (const { id, inputs: files } of cases) {
 		const inputs = await readTensors(files, path, ports);
-		for (const [name, tensor] of Object.entries(inputs)) if (!isWhole(tensor)) throw notFinite(id, name);
+		for (const [name, tensor] of Object.entries(inputs)) if (!isAllFinite(tensor)) throw notFinite(id, name);
 		yield { id, inputs };
 	}
 }
@@ -24,15 +23,6 @@ function notFinite(id: string, input: string): ConfigError {
 	const place = `Input ${JSON.stringify(input)} of calibration case ${JSON.stringify(id)}`;
 	const message = `${place} has NaN or infinite values, from which no range follows.`;
 	return new ConfigError({ code: "tensor-invalid", message, fix: "Replace the case or leave it out." });
-}
-
-function isWhole(tensor: Tensor): boolean {
-	if (!isFloating(tensor.dtype)) return true;
-	const read = float64Reader(tensor);
-	const total = elementCount(tensor.shape);
-	for (let at = 0; at < total; at += chunkElements)
-		if (!read(at, Math.min(chunkElements, total - at)).every(Number.isFinite)) return false;
-	return true;
 }
 
 /** With its calibration recorded, and the cache in place of the data. */

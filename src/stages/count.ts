@@ -61,7 +61,7 @@ async function countBoth(
 	input: CountInput,
 	ports: CountPorts,
 ): Promise<Record<Arm, CountResult | null>> {
-	const run = async (engine: BuiltEngine | undefined): Promise<CountResult | null> => {
+	const run = async (engine: BuiltEngine | undefined) => {
 		if (engine === undefined) return null;
 		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
 		const job = { engine, inputs: timed.inputs, seed: 1, timeoutMs: input.measure.timeoutMs, logPath };

@@ -74,7 +74,7 @@ async function measureWorkload(
 ): Promise<Measured> {
 	const options = comparisonOptions(timed, input);
 	const timing: Timing = { timed, input, length: input.measure, runs: [], replaced: 0 };
-	const judge = (): RunsCompared => {
+	const judge = () => {
 		const runs = timing.runs.map(({ run }) => run);
 		return compareRuns(runs, options);
 	};
@@ -157,7 +157,7 @@ async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): P
 		const order = timing.runs.length;
 		const job = { pair, arms, order, timed, outFolder: input.outFolder, common };
 		const { runs, failure } = await timePair(job, ports);
-		const kept = (one: TimedRun): TimedRun =>
+		const kept = (one: TimedRun) =>
 			failure && one.run.state === "ok" ? discarded(one, "the other run of its pair was unusable") : one;
 		timing.runs.push(...runs.map(kept));
 		if (!failure) return null;

@@ -39,12 +39,12 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
 	const ready = models.filter((each) => each.state === "ready");
-	const isSame = (id: string): boolean => {
+	const isSame = (id: string) => {
 		const { base, head } = sidesOf(ready, ({ spec }) => spec.id === id);
 		return base !== undefined && base.model.sha256 === head?.model.sha256;
 	};
 	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
-	const isNew = (finding: Finding): boolean =>
+	const isNew = (finding: Finding) =>
 		finding.arm === "head" && isSame(`${finding.model}/${finding.engine}`) && !known.has(findingKey(finding));
 	return found.map((finding) => (isNew(finding) ? { ...finding, isNew: true } : finding));
 }
@@ -53,7 +53,7 @@ function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightI
 function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 	const own = findingsOf(model, contextOf(spec, input));
 	if (input.backend === "tensorrt" || input.tensorrt === undefined) return own;
-	const isSevere = (finding: Finding): boolean => finding.severity !== "note";
+	const isSevere = (finding: Finding) => finding.severity !== "note";
 	const known = new Set(own.filter(isSevere).map((finding) => finding.code));
 	const onTensorRt = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
 	const predicted = onTensorRt.filter((finding) => isSevere(finding) && !known.has(finding.code));

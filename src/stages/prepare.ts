@@ -12,7 +12,7 @@ import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
-export interface Side {
+interface Side {
 	folder: ArmFolder;
 	specs: readonly EngineSpec[];
 }

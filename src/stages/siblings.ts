@@ -20,7 +20,7 @@ export function siblingPairs(
 	workloads: readonly TimedWorkload[],
 	order: { seed: string; pairs: number },
 ): SiblingPair[] {
-	return workloads.flatMap((own): SiblingPair[] => {
+	return workloads.flatMap((own) => {
 		const { model, engine } = own.head.spec;
 		const { against } = engine;
 		if (against === undefined) return [];
@@ -52,8 +52,7 @@ function pairOf(
 
 /** Whether either engine is new to the base, or was built just now. */
 export function isDue({ timed: { head, base } }: SiblingPair): boolean {
-	const isKnown = ({ record }: BuiltEngine): boolean =>
-		record.sharedWithBase === true && record.fromCache === true;
+	const isKnown = ({ record }: BuiltEngine) => record.sharedWithBase === true && record.fromCache === true;
 	return !(isKnown(head) && base !== undefined && isKnown(base));
 }
 

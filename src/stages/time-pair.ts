@@ -124,7 +124,7 @@ export function discardInvalid(
 		if (validity.state === "invalid") reasons.set(timed, validity.reason);
 	}
 	const invalid = new Map([...reasons].map(([{ run }, reason]) => [run.pair, reason]));
-	const judged = (timed: TimedRun): TimedRun =>
+	const judged = (timed: TimedRun) =>
 		ok.includes(timed) && invalid.has(timed.run.pair)
 			? discarded(timed, reasons.get(timed) ?? "the other run of its pair did not count")
 			: timed;

@@ -61,7 +61,6 @@ export function shapeWorkloads(
 	return { shapes, lost, models: models.map(withFault) };
 }
 
-/** @throws ConfigError config-dims. */
 function shapeWorkload(
 	workload: Workload,
 	{ head, base }: { head: ReadyModel; base: ReadyModel | undefined },
@@ -133,7 +132,7 @@ function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly Time
 				inputs: spec.model.inputs,
 			});
 		const [least, most] = [shapesAt("min"), shapesAt("max")];
-		const fits = ({ name, shape }: TimedInput): boolean =>
+		const fits = ({ name, shape }: TimedInput) =>
 			shape.every(
 				(size, axis) => size >= (least[name]?.[axis] ?? size) && size <= (most[name]?.[axis] ?? size),
 			);
@@ -191,7 +190,7 @@ export function isIdentical(
 	const hash = head.record.engineSha256;
 	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
 	// An engine file only names its plugins.
-	const pluginsOf = (engine: BuiltEngine | undefined): string =>
+	const pluginsOf = (engine: BuiltEngine | undefined) =>
 		(engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);
 }

@@ -80,7 +80,7 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
 	const suffix = randomBytes(4).toString("hex");
-	const partOf = (target: string): string => `${target}.${suffix}`;
+	const partOf = (target: string) => `${target}.${suffix}`;
 	try {
 		for (const [name, target] of Object.entries(targets))
 			await copyWhole(join(place, name), partOf(target), files.get(name));
@@ -161,7 +161,7 @@ async function prune(folder: string, maxBytes: number): Promise<void> {
 }
 
 export function verdictStore(store: FileCache): KeptVerdicts {
-	const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+	const hashOf = (key: string) => createHash("sha256").update(key).digest("hex");
 	return {
 		async recall(key) {
 			const facts = await store.fetch(hashOf(key), {});

@@ -95,7 +95,6 @@ function inspect(
 	return { path, problem: size < neededBytes ? "short" : null };
 }
 
-/** null if there is no regular file. */
 function sizeOfFile(path: string): number | null {
 	try {
 		const facts = statSync(path);

@@ -2,6 +2,7 @@
 import { inputKinds } from "../../core/input-kind.ts";
 import { countGroups, prunableWeights, type WeightPattern } from "../../core/onnx/sparsity.ts";
 import type { WeightLocation } from "../../golden/core/record/defects/weights.ts";
+import { elementCount } from "../../golden/core/tensor/tensor.ts";
 import type { ModelOnDisk, PatternReader } from "../../ports/world.ts";
 import { fileSource, withInput } from "../process/input-file.ts";
 import { readWeights } from "./model-reader.ts";
@@ -17,7 +18,7 @@ export const readPatterns: PatternReader["patterns"] = async (model) => {
 		const counter = place && countGroups(place.dims, weight.axis, place.dtype);
 		if (!place || !counter) continue;
 		await readChunks(model, place, counter.feed);
-		const elements = place.dims.reduce((product, size) => product * size, 1);
+		const elements = elementCount(place.dims);
 		found.push({ ...weight, elements, ...counter.result() });
 	}
 	return found;

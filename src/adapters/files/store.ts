@@ -77,7 +77,6 @@ export function hashFile(path: string, kind: InputKind): Promise<string> {
 	return withInput(path, kind, ({ file }) => hashOpen(file));
 }
 
-/** Hashes an open file from its start; its position does not change. */
 export async function hashOpen(file: number): Promise<string> {
 	const hash = createHash("sha256");
 	const block = new Uint8Array(blockBytes);
@@ -93,7 +92,6 @@ export function hashOfBytes(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Sorts the lines by their bytes, and ends each. */
 export function hashOfLines(lines: readonly string[]): string {
 	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
 	return hashOfBytes(Buffer.concat(sorted));

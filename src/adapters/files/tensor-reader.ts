@@ -50,7 +50,7 @@ function readTensor(file: TensorFile, known: KnownHashes): Promise<Tensor> {
 			const same = entry?.identity === identity ? entry : { identity, sha256: await hashOpen(open) };
 			known.set(file.path, same);
 			checkHash(same.sha256, file);
-			const once = (parse: () => object): object => {
+			const once = (parse: () => object) => {
 				const document = same.document?.deref() ?? parse();
 				same.document = new WeakRef(document);
 				return document;

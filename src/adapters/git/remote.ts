@@ -1,7 +1,6 @@
 // Fetches from a clone's remote.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
-import type { Tag } from "../../formats/git/version-tag.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import {
@@ -25,12 +24,12 @@ const retryAfterMs = 2_000;
 export async function openRemote(git: Git, mayFetch: boolean) {
 	const name = await remoteName(git);
 	const remote = mayFetch ? name : null;
-	const fetch = async (args: readonly string[], wanted: readonly string[]): Promise<boolean> => {
+	const fetch = async (args: readonly string[], wanted: readonly string[]) => {
 		if (remote === null) return false;
 		const all = ["fetch", "--no-tags", "--quiet", ...args, remote, ...wanted];
 		return (await tryTwice(all, { remote, git, timeoutMs: slowMs })) !== null;
 	};
-	const list = async (flags: readonly string[], refs: readonly string[]): Promise<string> => {
+	const list = async (flags: readonly string[], refs: readonly string[]) => {
 		if (remote === null) return "";
 		const all = ["ls-remote", "--quiet", ...flags, remote, ...refs];
 		const limits = { timeoutMs: lsRemoteMs, captureBytes: listBytes };
@@ -39,17 +38,16 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 	return {
 		name,
 		/** @returns false if the remote does not have the commit. A depth would truncate a complete clone. */
-		bring: async (commit: string): Promise<boolean> =>
-			fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
+		bring: async (commit: string) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
 		/** @returns false if the remote refuses. */
-		deepen: async (edges: readonly string[], depth: Depth): Promise<boolean> =>
+		deepen: async (edges: readonly string[], depth: Depth) =>
 			edges.length > 0 && fetch([depthFlag(depth)], edges),
 		async branchTip(branch: string): Promise<string | null> {
 			if (!isRefName(branch)) return null;
 			const listed = await list([], [`refs/heads/${branch}`]);
 			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;
 		},
-		tags: async (): Promise<Tag[]> => parseRemoteTags(await list(["--tags"], [])),
+		tags: async () => parseRemoteTags(await list(["--tags"], [])),
 	};
 }
 

@@ -21,7 +21,7 @@ export interface GitAccess {
 	env: Readonly<Record<string, string>>;
 }
 
-export type Identity = "clone" | "token" | "none";
+type Identity = "clone" | "token" | "none";
 
 export interface Git {
 	/** Resolves with any exit code. @throws ToolError if git is missing, hangs or dies. */
@@ -29,7 +29,7 @@ export interface Git {
 	identity(): Promise<Identity>;
 }
 
-export const quickMs = 30_000;
+const quickMs = 30_000;
 export const slowMs = 10 * 60_000;
 
 const settings = [
@@ -64,7 +64,7 @@ const environment: Readonly<Record<string, string | undefined>> = {
 
 export function gitIn(folder: string, processes: Processes, access?: GitAccess): Git {
 	let known: Promise<Identity> | undefined;
-	const identity = (): Promise<Identity> => {
+	const identity = () => {
 		known ??= identityOf(run, access);
 		return known;
 	};

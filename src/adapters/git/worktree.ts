@@ -17,7 +17,7 @@ import {
 	succeeded,
 } from "./run-git.ts";
 
-export interface RefRequest {
+interface RefRequest {
 	/** The checkout's `path` is the same folder in the other commit. */
 	repository: string;
 	ref: string;
@@ -26,7 +26,7 @@ export interface RefRequest {
 	access?: GitAccess | undefined;
 }
 
-export interface OpenedRef {
+interface OpenedRef {
 	path: string;
 	root: string;
 	commit: string;
@@ -43,7 +43,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const git = gitIn(repository, processes, request.access);
 	const commit = await resolveRef(ref, git, repository);
 	const prefix = firstLine(await git(["rev-parse", "--show-prefix"]));
-	const remove = (): Promise<void> => removeWorktree(folder, git);
+	const remove = () => removeWorktree(folder, git);
 	await remove();
 	await makeFolders(dirname(folder));
 	// The second `--force` replaces a locked one.
@@ -75,7 +75,6 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 	await rm(folder, { recursive: true, force: true });
 }
 
-/** null outside of a repository. */
 export async function describeFolder(
 	path: string,
 	processes: Processes,

@@ -7,7 +7,7 @@ import { type Lock, tryLock } from "../process/lock-file.ts";
 import { describeOwner } from "../process/owner.ts";
 import { makeFolders } from "../process/write-error.ts";
 
-export interface GpuLockOptions {
+interface GpuLockOptions {
 	folder: string;
 	/** Of the whole GPU, even for a slice, because slices share its clocks and its heat. */
 	gpuUuid: string;
@@ -29,7 +29,7 @@ export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await chmod(options.folder, 0o1777).catch(() => {});
 	const path = lockPath(options);
 	const started = performance.now();
-	let reportedMs = Number.NEGATIVE_INFINITY;
+	let reportedMs = -Infinity;
 	for (;;) {
 		const attempt = await tryLock(path, { staleMs });
 		if (attempt.state === "held") return renewed(attempt.lock, path);
@@ -49,7 +49,7 @@ export function lockPath({ folder, gpuUuid }: Pick<GpuLockOptions, "folder" | "g
 }
 
 function renewed(lock: Lock, path: string): Lock {
-	const renew = (): void => {
+	const renew = () => {
 		const now = new Date();
 		// A lock file that is gone or not accessible shows when the lock is taken.
 		utimes(path, now, now).catch(() => {});

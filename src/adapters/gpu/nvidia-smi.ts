@@ -73,7 +73,7 @@ function whyNot(record: ProcessRecord): string {
 	return `nvidia-smi reports no GPU (${end}): ${tail.at(-1)?.slice(0, 200) ?? "no output"}`;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
 	args: readonly string[];
 	/** A longer silence is a hang; absent if silence is normal. */
 	silenceMs?: number;
@@ -96,7 +96,7 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 	let stopping = false;
 	let silentLooks = 0;
 	const { silenceMs } = options;
-	const look = (): void => {
+	const look = () => {
 		silentLooks += 1;
 		if (silentLooks > looks) stop.abort();
 	};

@@ -6,7 +6,7 @@ import { type AppRow, parseAppLine } from "../../formats/nvidia-smi/rows.ts";
 import { groupOf } from "../process/owner.ts";
 import type { Processes } from "../process/processes.ts";
 
-export interface ProcessWatch {
+interface ProcessWatch {
 	push(line: string, atMs: number): void;
 	/** Processes that were there before; `idle` ones may stay. */
 	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
@@ -35,7 +35,7 @@ export function watchProcesses(
 		memoryBytes: row.memoryBytes,
 		owner: await ownerOf(row),
 	});
-	const flush = async (atMs: number): Promise<void> => {
+	const flush = async (atMs: number) => {
 		const read = lastOfEach(rows);
 		rows = [];
 		onReading({ atMs, processes: await Promise.all(read.map(describe)) });

@@ -15,7 +15,7 @@ import type { Clock, Telemetry } from "../../ports/world.ts";
 import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 import { watchProcesses } from "./processes.ts";
 
-export interface GpuTelemetryOptions {
+interface GpuTelemetryOptions {
 	smi: Smi;
 	clock: Clock;
 	/** Index, UUID, or a list as in CUDA_VISIBLE_DEVICES; absent: the first GPU. */
@@ -184,7 +184,7 @@ export function createRing<Entry>(capacity: number) {
 }
 
 export function noTelemetry(): Telemetry {
-	const nothing = (): Promise<void> => Promise.resolve();
+	const nothing = () => Promise.resolve();
 	return {
 		start: nothing,
 		window: () => null,

@@ -18,7 +18,7 @@ import { createRing } from "./sampler.ts";
 
 /** null if this is not a Jetson. Containers may hide all files. */
 export async function readBoard(processes: Processes, root = "/"): Promise<TegraBoard | null> {
-	const text = (path: string): Promise<string> => readFile(join(root, path), "utf8").catch(() => "");
+	const text = (path: string) => readFile(join(root, path), "utf8").catch(() => "");
 	const model = (await text("sys/firmware/devicetree/base/model")).split("\0", 1)[0]?.trim() ?? "";
 	const l4t = parseTegraRelease(await text("etc/nv_tegra_release"));
 	const isNamed = /\b(jetson|tegra|thor|orin|xavier)\b/i.test(model);
@@ -27,8 +27,7 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 	const { stdout } = await processes.run({ argv: ["nvpmodel", "-q"], ...limits });
 	const devices = await readdir(join(root, "sys/class/devfreq")).catch(() => []);
 	const device = join("sys/class/devfreq", devices.find(isGpuDevice) ?? "none");
-	const mhz = async (file: string): Promise<number> =>
-		Math.round(Number(await text(join(device, file))) / 1e6);
+	const mhz = async (file: string) => Math.round(Number(await text(join(device, file))) / 1e6);
 	const [minMhz, maxMhz] = [await mhz("min_freq"), await mhz("max_freq")];
 	return {
 		model: isNamed ? model : null,
@@ -46,7 +45,7 @@ export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Te
 	const samples = createRing<TelemetrySample>(maxSamples);
 	const sentences = new Set<string>();
 	let stream: Stream | null = null;
-	const begin = (): Promise<void> =>
+	const begin = () =>
 		untilFirst(waitMs, (settle) => {
 			stream = openStream(tool, {
 				args: ["--interval", String(everyMs)],

@@ -30,7 +30,7 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	const { threads } = options;
 	const notes: string[] = [];
 	let found: Promise<Runtime> | null = null;
-	const runtime = (): Promise<Runtime> => {
+	const runtime = () => {
 		// Only WebAssembly counts its work.
 		const flavour = options.flavour === "native" ? "native" : "wasm";
 		found ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
@@ -114,7 +114,6 @@ export function cpuName(options: OnnxRuntimeOptions): string {
 	return options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU");
 }
 
-/** @throws ConfigError output-unwritable. */
 async function buildEngine(
 	job: BuildJob,
 	runtime: Runtime,
@@ -152,7 +151,7 @@ async function build(
 	if (result.state === "failed") {
 		if (result.refused === undefined) return describeFault(result.failure);
 		const failure = diagnoseOrt(result.refused);
-		const strip = (text: string): string => text.replaceAll(`${dirname(model.path)}/`, "");
+		const strip = (text: string) => text.replaceAll(`${dirname(model.path)}/`, "");
 		const [title, excerpt] = [strip(failure.title), failure.excerpt.map(strip)];
 		return { state: "refused", failure: { ...failure, title, excerpt } };
 	}

@@ -80,7 +80,6 @@ async function placeFile(source: string, target: string): Promise<number> {
 	return size;
 }
 
-/** Writes a copy in which tensors between nodes are further outputs. */
 export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
 	const path = join(folder, basename(model.path));
 	const nodes = model.onnx.graph.nodes.map((_, kept) => ({ kept }));

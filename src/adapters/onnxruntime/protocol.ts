@@ -53,7 +53,6 @@ export interface CountTask extends SeededTask {
 	kind: "count";
 }
 
-/** Counts node by node. */
 export interface ProfileTask extends SeededTask {
 	kind: "profile";
 }
@@ -88,7 +87,6 @@ export type Reply =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** null: not a reply. */
 export function parseReply(text: string): Reply | null {
 	const { kind, message, version, instructions, otherInput, nodes, ...value } = parseObject(text) ?? {};
 	const cases = allOf(value.cases, parseCase);
@@ -110,7 +108,6 @@ function parseObject(text: string): Fields | null {
 	}
 }
 
-/** null unless all entries of a list of objects can be parsed. */
 function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): Item[] | null {
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
@@ -145,7 +142,7 @@ const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmove
 function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
 	if (change !== null && typeof change !== "number") return null;
-	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY };
+	return { states: states as DefectVerdict["states"], change: change ?? Infinity };
 }
 
 function isText(value: unknown): value is string {

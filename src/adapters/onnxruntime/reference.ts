@@ -12,13 +12,12 @@ import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
 	const known = new Map<string, Promise<Runtime>>();
-	const runtimeOf = (flavour: OnnxRuntimeOptions["flavour"]): Promise<Runtime> => {
+	const runtimeOf = (flavour: OnnxRuntimeOptions["flavour"]) => {
 		const runtime = known.get(flavour) ?? chooseRuntime({ ...options, flavour });
 		known.set(flavour, runtime);
 		return runtime;
 	};
-	const run = async (job: ReferenceJob): Promise<InferResult> =>
-		runReference(job, await runtimeOf(job.variant.flavour), options);
+	const run = async (job: ReferenceJob) => runReference(job, await runtimeOf(job.variant.flavour), options);
 	return {
 		builds: () => findBuilds(options.flavour, runtimeOf),
 		machine: () => ({ device: cpuName(options), os: `${platform()} ${release()}` }),

@@ -87,7 +87,7 @@ interface Unpacked {
 }
 
 async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
-	const broken = (code: "tool-missing" | "tool-output", what: string, cause?: unknown): ToolError => {
+	const broken = (code: "tool-missing" | "tool-output", what: string, cause?: unknown) => {
 		const message = `ONNX Runtime's file ${what}.`;
 		return new ToolError({ code, message, cause, fix: "Install trtgate again: this file ships with it." });
 	};

@@ -28,7 +28,7 @@ interface WorkerLimits {
 }
 
 /** `refused`: what ONNX Runtime said, if the worker lives and the model is at fault. */
-export type WorkerResult<K extends Task["kind"]> =
+type WorkerResult<K extends Task["kind"]> =
 	| { state: "done"; reply: Extract<Reply, { kind: K }>; wallMs: number }
 	| { state: "failed"; failure: ToolFailure; refused?: string; wallMs: number };
 
@@ -85,7 +85,6 @@ function refusal(message: string, record: ProcessRecord): ToolFailure {
 	return { ...failure, excerpt, ...(isRun ? { refusal: code } : {}) };
 }
 
-/** @throws ToolError tool-output */
 export function badOutput(what: string, { logPath }: { logPath: string }): ToolError {
 	return new ToolError({
 		code: "tool-output",
@@ -115,7 +114,6 @@ const tailLines = 40;
 
 const waiting = new WeakMap<Processes, Set<Host>>();
 
-/** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
 function runHosted(job: Job, kind: string, processes: Processes): Promise<ProcessRecord> {
 	const hosts = waiting.get(processes) ?? new Set();
 	waiting.set(processes, hosts);
@@ -129,7 +127,7 @@ function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host 
 	let pipes: Pipes | null = null;
 	let onLine: (line: string) => void = () => {};
 	let life: Promise<ProcessRecord> | null = null;
-	const start = ({ argv, env }: Job): Promise<ProcessRecord> =>
+	const start = ({ argv, env }: Job) =>
 		processes.run({
 			...{ argv, env, timeoutMs: foreverMs, signal: stop.signal, beside: true, background: true },
 			talk(its) {

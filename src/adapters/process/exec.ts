@@ -81,7 +81,7 @@ function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise
 	const ended = (state: ProcessState): Ending => ({ state, exitCode: null, problem: "it was abandoned" });
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
-		const abort = (): void => resolve(ended("aborted"));
+		const abort = () => resolve(ended("aborted"));
 		// Most commands are about to end.
 		const wait = (): void => void setTimeout(abort, graceMs).unref();
 		if (signal.aborted) abort();

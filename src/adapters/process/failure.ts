@@ -10,7 +10,7 @@ import { makeFolders } from "./write-error.ts";
 
 const excerptLines = 20;
 
-export interface FailureText {
+interface FailureText {
 	/** `trtexec`, `The prepare command`. */
 	what: string;
 	timeoutMs: number;

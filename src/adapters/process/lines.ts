@@ -11,8 +11,8 @@ export type LineCutter = ReturnType<typeof cutLines>;
 export function cutLines(onLine: (line: string) => void) {
 	const decoder = new StringDecoder("utf8");
 	let rest = "";
-	const emit = (line: string): void => onLine(cleanLine(line));
-	const take = (text: string): void => {
+	const emit = (line: string) => onLine(cleanLine(line));
+	const take = (text: string) => {
 		const parts = (rest + text).split(/\r\n|\n|\r(?!$)/);
 		rest = parts.pop() ?? "";
 		for (const part of parts) emit(part.slice(0, longestLine));
@@ -22,8 +22,8 @@ export function cutLines(onLine: (line: string) => void) {
 		}
 	};
 	return {
-		push: (chunk: Uint8Array): void => take(decoder.write(chunk)),
-		end: (): void => {
+		push: (chunk: Uint8Array) => take(decoder.write(chunk)),
+		end: () => {
 			take(decoder.end());
 			if (rest.trim() !== "") emit(rest.slice(0, longestLine));
 			rest = "";
@@ -43,6 +43,6 @@ export function lastLines(size: number) {
 			kept.push(line);
 			if (kept.length >= size * 2) kept = kept.slice(-size);
 		},
-		lines: (): string[] => kept.slice(-size),
+		lines: () => kept.slice(-size),
 	};
 }

@@ -9,7 +9,7 @@ export interface Lock {
 	release(): Promise<void>;
 }
 
-export type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner: Owner | null };
+type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner: Owner | null };
 
 export interface LockOptions {
 	/**

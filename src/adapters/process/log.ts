@@ -12,7 +12,7 @@ export async function openLog(path: string, capBytes: number) {
 	let failed: unknown;
 	let left = capBytes;
 	const waiting = new Set<Readable>();
-	const wake = (): void => {
+	const wake = () => {
 		for (const source of waiting) source.resume();
 		waiting.clear();
 	};
@@ -33,7 +33,6 @@ export async function openLog(path: string, capBytes: number) {
 				source.pause();
 			}
 		},
-		/** @throws as openLog. */
 		async close(): Promise<void> {
 			if (!stream.closed)
 				await new Promise<void>((resolve) => {

@@ -33,7 +33,7 @@ export async function describeSelf(): Promise<Owner> {
 export function parseOwner(text: string): Owner | null {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
-		const wordOf = (value: unknown): string => (typeof value === "string" ? value : "");
+		const wordOf = (value: unknown) => (typeof value === "string" ? value : "");
 		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string")
 			return null;
 		const words = { space: wordOf(space), born: wordOf(born) };

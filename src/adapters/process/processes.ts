@@ -3,19 +3,19 @@ import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
-export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
+interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
 	/** Its time does not count, as that of a watcher. */
 	beside?: boolean;
 }
 
-export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
+interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
 	tidying?: boolean;
 }
 
 export type Processes = ReturnType<typeof createProcesses>;
 
-export interface ProcessesOptions {
+interface ProcessesOptions {
 	signal?: AbortSignal;
 	/** Absent: a child without its own gets ours. */
 	env?: Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,7 @@ export function createProcesses(options: ProcessesOptions = {}) {
 	const owned = new Set<number>();
 	const running = new Set<Promise<unknown>>();
 	const watch = stopwatch();
-	const run = async ({ tidying, beside, ...job }: RunOptions): Promise<ProcessRecord> => {
+	const run = async ({ tidying, beside, ...job }: RunOptions) => {
 		const signals = [...(job.signal === undefined ? [] : [job.signal]), ...(tidying === true ? [] : [all])];
 		if (beside !== true) watch.enter();
 		try {
@@ -46,7 +46,7 @@ export function createProcesses(options: ProcessesOptions = {}) {
 			if (beside !== true) watch.leave();
 		}
 	};
-	const exec = async ({ tidying, ...job }: ExecRunOptions): Promise<ProcessRecord> => {
+	const exec = async ({ tidying, ...job }: ExecRunOptions) => {
 		watch.enter();
 		const signal = tidying === true ? new AbortController().signal : all;
 		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
@@ -67,7 +67,7 @@ export function createProcesses(options: ProcessesOptions = {}) {
 		killNow(): void {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
-		owns: (group: number): boolean => owned.has(group),
+		owns: (group: number) => owned.has(group),
 		busy<Value>(work: Promise<Value>): Promise<Value> {
 			watch.enter();
 			return work.finally(watch.leave);

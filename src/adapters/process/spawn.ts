@@ -173,14 +173,14 @@ function pipe(
 function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Ending> {
 	return new Promise((resolve) => {
 		const timers = new Set<NodeJS.Timeout>();
-		const after = (ms: number, act: () => void): NodeJS.Timeout => {
+		const after = (ms: number, act: () => void) => {
 			const timer = setTimeout(act, ms);
 			timers.add(timer);
 			return timer;
 		};
 		const ending: Ending = { cause: "exit", exitCode: null, signal: null, problem: "" };
 		let gone = false;
-		const finish = (): void => {
+		const finish = () => {
 			for (const timer of timers) clearTimeout(timer);
 			options.signal?.removeEventListener("abort", onAbort);
 			child.removeAllListeners();
@@ -189,7 +189,7 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 			child.unref();
 			resolve(ending);
 		};
-		const stop = (cause: "timeout" | "abort"): void => {
+		const stop = (cause: "timeout" | "abort") => {
 			if (gone || ending.cause !== "exit" || child.pid === undefined) return;
 			ending.cause = cause;
 			// The caller that ends it also waits for it to exit.
@@ -204,7 +204,7 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 				});
 			});
 		};
-		const onAbort = (): void => stop("abort");
+		const onAbort = () => stop("abort");
 		options.signal?.addEventListener("abort", onAbort, { once: true });
 		const limit = after(options.timeoutMs, () => stop("timeout"));
 		if (options.background === true) limit.unref();

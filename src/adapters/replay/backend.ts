@@ -22,15 +22,10 @@ import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
 
 const samplesPerMs = 1e7;
 
-interface Replayed {
-	atMs: number;
-	run: RecordedRun;
-}
-
 interface Replay {
 	recording: Recording;
 	clock: Clock;
-	replayed: Replayed[];
+	replayed: { atMs: number; run: RecordedRun }[];
 	given: Map<string, number>;
 }
 

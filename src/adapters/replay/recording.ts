@@ -7,7 +7,7 @@ import type { DType } from "../../../generated/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
 import { BugError } from "../../core/errors.ts";
 
-export interface RecordedMachine {
+interface RecordedMachine {
 	facts: BackendFacts;
 	fingerprint: Readonly<Record<string, string>>;
 	notes: readonly string[];
@@ -24,7 +24,7 @@ export interface RecordedRun {
 }
 
 /** Stored as the difference from the golden, which compresses well. */
-export interface RecordedOutput {
+interface RecordedOutput {
 	dtype: DType;
 	shape: readonly number[];
 	differences: string;
@@ -42,7 +42,7 @@ export interface RecordedArm {
 	outputs: Readonly<Record<string, Readonly<Record<string, RecordedOutput>>>>;
 }
 
-export type RecordedEngine = Readonly<Record<Arm, RecordedArm>>;
+type RecordedEngine = Readonly<Record<Arm, RecordedArm>>;
 
 export interface Recording {
 	machine: RecordedMachine;

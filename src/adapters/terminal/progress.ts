@@ -1,5 +1,5 @@
 // Progress for people: on a terminal, in a log, or as groups on GitHub.
-import { stripVTControlCharacters } from "node:util";
+import { cleanText } from "../../core/text/escape.ts";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
 
@@ -21,15 +21,15 @@ export function terminalProgress(
 	{ color, clock, ticker }: { color: boolean; clock: Clock; ticker?: Ticker },
 ): Progress {
 	let now: StageNow | null = null;
-	const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
-	const draw = (changed: Partial<StageNow> = {}): void => {
+	const dim = (text: string) => (color ? `\u001b[2m${text}\u001b[22m` : text);
+	const draw = (changed: Partial<StageNow> = {}) => {
 		if (now === null) return;
 		now = { ...now, ...changed };
 		const line = describeNow(now, clock);
 		stream.write(`${clearLine}${dim(fitColumns(line, (stream.columns ?? 80) - 1))}`);
 	};
 	ticker?.(() => draw());
-	const close = (summary: string): void => {
+	const close = (summary: string) => {
 		if (now === null) return;
 		const tick = color ? "\u001b[32m✓\u001b[39m" : "✓";
 		const result = summary === "" ? now.items.toString() : cleanLine(summary);
@@ -74,7 +74,7 @@ function describeNow(now: StageNow, clock: Clock): string {
 	return joinParts(`  ${now.name}${count}`, now.label, now.detail, since, leftText(now.leftMs));
 }
 
-const joinParts = (...parts: string[]): string => parts.filter((part) => part !== "").join(" · ");
+const joinParts = (...parts: string[]) => parts.filter((part) => part !== "").join(" · ");
 
 export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
@@ -91,23 +91,23 @@ export function plainProgress(
 	stream: LineStream,
 	pulse?: Pulse,
 ): Progress & { begin(items: number): void; end(): void } {
-	const nowMs = (): number => pulse?.clock.now() ?? 0;
+	const nowMs = () => pulse?.clock.now() ?? 0;
 	let items = 0;
 	let at = 0;
 	let isOpen = false;
 	let detail = "";
 	let itemMs = 0;
 	let wroteMs = 0;
-	const write = (text: string): void => {
+	const write = (text: string) => {
 		stream.write(`${text}\n`);
 		wroteMs = nowMs();
 	};
-	const begin = (count: number): void => {
+	const begin = (count: number) => {
 		[items, at, isOpen, detail] = [count, 0, true, ""];
 		itemMs = nowMs();
 		wroteMs = itemMs;
 	};
-	const end = (): void => {
+	const end = () => {
 		isOpen = false;
 	};
 	pulse?.ticker(() => {
@@ -143,7 +143,7 @@ export function groupProgress(
 	pulse?: Pulse,
 ): Progress {
 	let open: string | null = null;
-	const close = (): void => {
+	const close = () => {
 		if (open !== null) command("endgroup");
 		open = null;
 	};
@@ -166,11 +166,7 @@ export function groupProgress(
 }
 
 /** A model's name must not move the cursor. */
-export function cleanLine(text: string): string {
-	return stripVTControlCharacters(text)
-		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")
-		.trim();
-}
+export const cleanLine = (text: string) => cleanText(text).trim();
 
 export function fitColumns(text: string, columns: number): string {
 	const points = [...text];

@@ -14,7 +14,7 @@ import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
 import { profileEngine, traceRun } from "./profile.ts";
 
-export interface TrtexecOptions {
+interface TrtexecOptions {
 	trtexec: Trtexec;
 	gpu: Device | null;
 	processes: Processes;

@@ -23,7 +23,7 @@ export interface BuildFacts {
 	sparsity?: Sparsity;
 }
 
-const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null);
+const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);
 
 /** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {

@@ -69,7 +69,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	const isSparse = argv.some((flag) => /^--sparsity=(enable|force)$/.test(flag));
 	const sparsity = createSparsityLog();
 	const progress = onPhase && createBuildProgress(onPhase);
-	const onVerbose = (text: string): void => {
+	const onVerbose = (text: string) => {
 		progress?.(text);
 		if (isSparse) sparsity.feed(text);
 	};
@@ -155,7 +155,7 @@ function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;
 }
 
-const layersBeside = (enginePath: string): string => join(dirname(enginePath), "layers.json");
+const layersBeside = (enginePath: string) => join(dirname(enginePath), "layers.json");
 
 async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 	await makeFolders(job.engineFolder);
@@ -184,7 +184,7 @@ function refused(
 	job: BuildJob,
 ): Pick<BuildRecord, "state" | "failure"> {
 	const folders = [`${dirname(job.model.path)}/`, `${job.engineFolder}/`];
-	const strip = (text: string): string => folders.reduce((left, folder) => left.split(folder).join(""), text);
+	const strip = (text: string) => folders.reduce((left, folder) => left.split(folder).join(""), text);
 	const failure = run.record.state === "timed-out" ? tooSlow(refusalOf(run), job) : refusalOf(run);
 	return {
 		state: run.record.state === "timed-out" ? "timed-out" : "refused",

@@ -10,7 +10,6 @@ import { readInputText } from "../process/input-file.ts";
 import { hashOf } from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 
-/** Of what is kept between runs. */
 const keptVersion = 1;
 const cacheName = "calibration.cache";
 
@@ -39,10 +38,8 @@ export async function calibrate(job: BuildJob, context: TrtexecContext): Promise
 	return { ...job, assets: { ...assets, calibration: { path, sha256 } } };
 }
 
-type Calibrating = { job: BuildJob; method: "entropy" | "minmax"; path: string };
-
 function runWorker(
-	{ job, method, path }: Calibrating,
+	{ job, method, path }: { job: BuildJob; method: "entropy" | "minmax"; path: string },
 	context: TrtexecContext,
 ): Promise<{ tensorrt: string }> {
 	const { worker, device, trtexec } = context;

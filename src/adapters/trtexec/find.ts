@@ -21,7 +21,7 @@ export interface FindOptions {
 	installFolders?: readonly string[];
 }
 
-export interface Tried {
+interface Tried {
 	program: string;
 	why: string;
 }

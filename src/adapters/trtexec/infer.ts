@@ -42,7 +42,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 }
 
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
-	const inTrtexec = (why: string): null => {
+	const inTrtexec = (why: string) => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
 		return null;
 	};

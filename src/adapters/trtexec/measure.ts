@@ -67,9 +67,8 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	};
 }
 
-const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
+const middleOf = (values: Float64Array) => quantile(Float64Array.from(values).sort(), 0.5);
 
-/** Why these are not the requested times. */
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,
 	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },

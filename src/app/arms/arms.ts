@@ -52,7 +52,7 @@ export interface OpenedArms {
 /** @throws ConfigError git-ref if a name or the event refers to no available commit; ToolError if the base is unknown. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
 	const opening: Opening = { request, processes, notes: [], closers: [], rules: null };
-	const close = async (): Promise<void> => {
+	const close = async () => {
 		for (const closer of opening.closers.splice(0)) await closer();
 	};
 	try {

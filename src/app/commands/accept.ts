@@ -37,7 +37,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 		const fix = `Give the folder of a run that failed; only ${acceptableNames.join(", ")} can be accepted.`;
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);
 	}
-	const isReplaced = ({ engine, figure }: Partial<AcceptFile>): boolean =>
+	const isReplaced = ({ engine, figure }: Partial<AcceptFile>) =>
 		added.some((one) => one.engine === engine && one.figure === figure);
 	const edited = editAccepted(text, added, (entry) => isCurrent(entry, result) && !isReplaced(entry));
 	const shown = relative(terminal.cwd, path);

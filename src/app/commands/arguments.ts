@@ -5,6 +5,7 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
+import { wrapText } from "../../core/report/terminal-text.ts";
 
 export interface Option {
 	/** Placeholder such as DIR, or choices such as `text|json`; flags have none. */
@@ -19,7 +20,6 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** One or two words. */
 	name: string;
 	positionals: readonly string[];
 	/** Default: `positionals`. */
@@ -51,7 +51,7 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 		: string
 	: string;
 
-export interface Arguments<Known> {
+interface Arguments<Known> {
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
@@ -85,7 +85,7 @@ export function parseArguments<Table extends CommandTable>(
 	checkPositionals(parsed.positionals, table, shape);
 	checkRequired(parsed.values, table);
 	const values = new Map(Object.entries(parsed.values));
-	const textOf = (name: string): string | undefined => {
+	const textOf = (name: string) => {
 		const value = values.get(name) ?? known[name]?.default;
 		return typeof value === "string" ? value : undefined;
 	};
@@ -175,7 +175,6 @@ function usage(table: CommandTable, message: string, suggestion?: string): Confi
 	);
 }
 
-/** @throws ConfigError by the kind if it cannot be read. */
 export async function readArgument(
 	path: string,
 	cwd: string,
@@ -218,17 +217,15 @@ function optionLines(options: CommandTable["options"]): string {
 			const again = option.again === true ? " Repeatable." : "";
 			const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
 			const text = `${option.does}${again}${left}`;
-			return `  ${optionForm([name, option])}\n${wrapped(text, "      ")}\n`;
+			return `  ${optionForm([name, option])}\n${wrapped(text)}\n`;
 		})
 		.join("");
 }
 
-function wrapped(text: string, indent: string): string {
-	const lines: string[] = [];
-	for (const word of text.split(" ")) {
-		const last = lines.at(-1);
-		if (last === undefined || last.length + 1 + word.length > maxChars - indent.length) lines.push(word);
-		else lines[lines.length - 1] = `${last} ${word}`;
-	}
-	return lines.map((line) => indent + line).join("\n");
+const indent = "      ";
+
+function wrapped(text: string): string {
+	return wrapText(text, maxChars - indent.length)
+		.map((line) => indent + line)
+		.join("\n");
 }

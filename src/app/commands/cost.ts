@@ -31,7 +31,7 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 	const top = args.text("top");
 	if (!/^\d{1,6}$/.test(top)) throw misused("--top", "a whole number", top);
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const read = async (path: string): Promise<OnnxModel> => {
+	const read = async (path: string) => {
 		const whole = resolve(terminal.cwd, path);
 		return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;
 	};

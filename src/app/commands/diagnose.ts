@@ -1,20 +1,20 @@
-// `trtgate diagnose`: explains a run of trtexec from its log or recording.
+// `trtgate diagnose`: explains a run of trtexec from its log.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { openInput, readInputText } from "../../adapters/process/input-file.ts";
+import { openInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { modelFacts } from "../../core/onnx/describe.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type Evidence, evidenceOfRecording, flagsOf } from "../../formats/trtexec/diagnose.ts";
+import { type Evidence, flagsOf } from "../../formats/trtexec/diagnose.ts";
 import { givenShapes } from "../../formats/trtexec/failures/profiles.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { renderDiagnosis } from "../../formats/trtexec/render.ts";
-import { createLineReader, parseRecordingMeta } from "../../formats/trtexec/transcript.ts";
+import { createLineReader } from "../../formats/trtexec/transcript.ts";
 import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
@@ -25,19 +25,8 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	const args = parseArguments(argv, diagnoseTable);
 	const wanted = args.positionals[0] ?? "";
 	const path = resolve(terminal.cwd, wanted);
-	const known = endingOf(args);
-	const found = await stat(path).catch((cause: unknown) => {
-		throw unreadable(wanted, cause);
-	});
-	const isFolder = found.isDirectory();
-	const evidence = isFolder
-		? await readRecording(path, wanted)
-		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
-	// A recording lies one or two folders below the run's.
-	const places = isFolder
-		? [path, join(path, "files"), dirname(path), dirname(dirname(path))]
-		: [dirname(path), terminal.cwd];
-	const diagnosis = diagnoseHonestly(await withFactsBeside({ ...evidence, ...known }, places));
+	const evidence = { ...endingOf(args), scan: await scanLog(path, wanted) };
+	const diagnosis = diagnoseHonestly(await withFactsBeside(evidence, [dirname(path), terminal.cwd]));
 	terminal.out(
 		args.flag("json")
 			? jsonText(diagnosis)
@@ -46,7 +35,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
+function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Pick<Evidence, "exitCode" | "signal"> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code))
 		throw misused("--exit-code", "a whole number from 0 to 255", code);
@@ -54,56 +43,31 @@ function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidenc
 		throw misused("--signal", "a name such as SIGKILL", signal);
 	if (signal !== undefined)
 		return { signal: signal.startsWith("SIG") ? signal : `SIG${signal}`, exitCode: null };
-	return code === undefined ? {} : { exitCode: Number(code), signal: null };
-}
-
-const recording = {
-	...inputKinds.argument,
-	what: "a recording",
-	fix: "Give a log of trtexec, or the folder of a recording.",
-};
-
-async function readRecording(folder: string, wanted: string): Promise<Evidence & { scan: LogScan }> {
-	const text = await readInputText(join(folder, "meta.json"), recording, join(wanted, "meta.json"));
-	const evidence = evidenceOfRecording(parseRecordingMeta(text));
-	for (const name of ["transcript.jsonl", "transcript.jsonl.gz"]) {
-		const isThere = await stat(join(folder, name)).catch(() => null);
-		if (isThere !== null) return { ...evidence, scan: await scanLog(join(folder, name), join(wanted, name)) };
-	}
-	return { ...evidence, scan: createLogScan().result() };
+	return { exitCode: code === undefined ? null : Number(code), signal: null };
 }
 
 async function scanLog(path: string, wanted: string): Promise<LogScan> {
 	const scanner = createLogScan();
 	const reader = createLineReader((line) => scanner.feed(line));
-	const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+	const read = async (chunks: AsyncIterable<Uint8Array>) => {
 		for await (const chunk of chunks) reader.push(chunk);
 	};
 	const { file: fd } = openInput(path, inputKinds.log, wanted);
 	try {
 		const file = createReadStream(path, { fd, highWaterMark: 256 * 1024 });
 		await (path.endsWith(".gz") ? pipeline(file, createGunzip(), read) : pipeline(file, read));
-	} catch (error) {
-		throw unreadable(wanted, error);
+	} catch (cause) {
+		const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+		const [message, location] = [`${wanted} cannot be read${why}.`, { path: wanted }];
+		throw new ConfigError({ code: "usage", message, cause, location, fix: "Check the path." });
 	}
 	reader.end();
 	return scanner.result();
 }
 
-function unreadable(path: string, cause: unknown): ConfigError {
-	const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-	return new ConfigError({
-		code: "usage",
-		message: `${path} cannot be read${why}.`,
-		cause,
-		location: { path },
-		fix: "Check the path.",
-	});
-}
-
 type Known = Evidence & { scan: LogScan };
 
-export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
+async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
 	for (const path of touched.inputs) {
@@ -111,12 +75,11 @@ export async function withFactsBeside(evidence: Known, folders: readonly string[
 		if (found !== null) inputs.push({ path, bytes: found.bytes });
 	}
 	const plan = touched.plan === null ? null : await find(touched.plan, folders);
-	const wrote = plan === null || touched.plan === null ? [] : [{ path: touched.plan, bytes: plan.bytes }];
 	const model = touched.model === null ? null : await find(touched.model, folders);
 	return {
 		...evidence,
 		inputs,
-		wrote: wrote.length > 0 || evidence.wrote ? [...(evidence.wrote ?? []), ...wrote] : undefined,
+		...(plan !== null && touched.plan !== null && { wrote: [{ path: touched.plan, bytes: plan.bytes }] }),
 		...(model && (await modelOf(model.path, evidence))),
 	};
 }
@@ -133,7 +96,7 @@ async function find(
 }
 
 async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "model">> {
-	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
+	const flags = flagsOf(evidence.scan.facts.command ?? []);
 	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));
 	const model = await fileModelReader()
 		.read(path)

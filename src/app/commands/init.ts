@@ -94,7 +94,6 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	];
 }
 
-/** Unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
 		const { gitHead } = JSON.parse(
@@ -206,7 +205,7 @@ function endsText(ends: RangeEnds): string {
 		smallest: "the smallest sizes",
 		largest: "the largest sizes",
 	} as const;
-	const list = (before: string, state: boolean | undefined): string => {
+	const list = (before: string, state: boolean | undefined) => {
 		const named = (Object.keys(labels) as (keyof RangeEnds)[]).filter(
 			(end) => Object.hasOwn(ends, end) && ends[end] === state,
 		);

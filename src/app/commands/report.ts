@@ -56,8 +56,7 @@ async function merged(args: ReportArguments, terminal: Terminal): Rendered {
 			? undefined
 			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
 	const parts = await readParts(args.positionals, terminal.cwd);
-	const nameOf = (folder: string): string =>
-		expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
+	const nameOf = (folder: string) => expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));
 	const result = mergeResults(named, { expected, version, files: [...reportList] });
 	const outFolder = resolve(terminal.cwd, args.text("out"));

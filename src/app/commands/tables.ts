@@ -131,14 +131,14 @@ export const costTable = {
 
 export const diagnoseTable = {
 	name: "diagnose",
-	positionals: ["LOG|DIR"],
+	positionals: ["LOG"],
 	does: "explains a trtexec run: what happened, why, and how to fix it",
 	options: {
-		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "as recorded, else unknown" },
+		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "unknown" },
 		signal: {
 			value: "NAME",
 			does: "Signal that killed trtexec, such as SIGKILL.",
-			otherwise: "as recorded, else none",
+			otherwise: "none",
 		},
 		json,
 	},

@@ -33,7 +33,7 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 		const other = head.get(pair);
 		if (other === undefined) return [];
 		const builds = { base: run.build ?? 0, head: other.build ?? 0 };
-		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, builds }];
+		return [{ base: run[figure] ?? NaN, head: other[figure] ?? NaN, builds }];
 	});
 }
 
@@ -53,14 +53,14 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	const { p99MinimalEffect, family = 1, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
 	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
-	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">): Comparison => {
+	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">) => {
 		const comparison = judgePairs(pairsOf(counted.base, counted.head, figure), { ...shared, ...own });
 		const reason = comparison.verdict === "missing" ? absence(runs, counted) : undefined;
 		return reason === undefined ? comparison : { ...comparison, reason };
 	};
 	const { minimalEffect } = options;
 	const latency = judge("medianMs", { minimalEffect, share: errorShare("latency", family) });
-	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? Number.NaN);
+	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? NaN);
 	return {
 		latency,
 		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),

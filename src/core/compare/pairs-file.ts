@@ -4,11 +4,6 @@ import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Pair } from "./pairs.ts";
 
-interface PairsFile {
-	pairs: Pair[];
-	minimalEffect: number;
-}
-
 const defaultMinimalEffect = 0.02;
 const maxPairs = 10_000;
 const example = '{"pairs": [{"base": 1.203, "head": 1.251}], "minimalEffect": 0.02}';
@@ -52,7 +47,7 @@ function parseEffect(value: unknown, path: string): number {
 	throw invalid(path, pointer, "a fraction between 0 and 1 (0.02 is 2 %)", describeFound(value, pointer));
 }
 
-export function parsePairs(text: string, path: string): PairsFile {
+export function parsePairs(text: string, path: string): { pairs: Pair[]; minimalEffect: number } {
 	const file = parseJson(text, path);
 	if (!isObject(file)) throw invalid(path, "", 'an object with "pairs"', describeFound(file, ""));
 	const unknownKey = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");

@@ -77,7 +77,7 @@ function centre({ base, head }: Pair): number {
 }
 
 function aboveMiddle(pairs: readonly Pair[]): number[] {
-	const key = ({ builds }: Pair): string => `${builds?.base} ${builds?.head}`;
+	const key = ({ builds }: Pair) => `${builds?.base} ${builds?.head}`;
 	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));
 	return pairs.map((pair) => centre(pair) - (middles.get(key(pair)) ?? 0));
 }

@@ -29,7 +29,7 @@ const leastIterations = 300;
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
 	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits));
 	if (wanted.length === 0) return { warmUpMs: limits.warmUpMs, durationMs: limits.durationMs };
-	const most = (key: keyof RunLength): number =>
+	const most = (key: keyof RunLength) =>
 		Math.round(Math.min(limits[key], Math.max(...wanted.map((length) => length[key]))));
 	return { warmUpMs: most("warmUpMs"), durationMs: most("durationMs") };
 }

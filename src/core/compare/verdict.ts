@@ -65,8 +65,7 @@ function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect
 }
 
 function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
-	const level = (arm: Arm) =>
-		Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
+	const level = (arm: Arm) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? NaN);
 	return { base: level("base"), head: level("head") };
 }
 

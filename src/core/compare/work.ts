@@ -18,7 +18,7 @@ const sameWork = 1e-5;
 const ofValues = 1e-4;
 
 export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: number): Comparison {
-	const change = (of: (work: Work) => number): number => {
+	const change = (of: (work: Work) => number) => {
 		const fraction = of(head) / of(base) - 1;
 		return Math.abs(fraction) < sameWork ? 0 : fraction;
 	};
@@ -70,7 +70,7 @@ export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxMo
 
 function operatorsOf({ graph, functions }: OnnxModel): Map<string, number> {
 	const counts = new Map<string, number>();
-	const add = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): void => {
+	const add = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">) => {
 		for (const { op } of nodes) counts.set(op, (counts.get(op) ?? 0) + 1);
 		for (const { graph: inner } of subgraphs) add(inner);
 	};

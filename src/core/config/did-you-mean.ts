@@ -18,7 +18,7 @@ export function editDistance(left: string, right: string): number {
 					(last[column] ?? 0) + 1,
 					(current[column - 1] ?? 0) + 1,
 					(last[column - 1] ?? 0) + (same ? 0 : 1),
-					swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+					swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
 				),
 			);
 		}
@@ -29,15 +29,14 @@ export function editDistance(left: string, right: string): number {
 
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
-	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");
+	const simplify = (text: string) => text.toLowerCase().replace(/[-_ .]/g, "");
 	const wanted = simplify(word);
 	let best: { candidate: string; distance: number } | undefined;
 	for (const candidate of known.slice(0, maxKnown)) {
 		if (candidate.length > maxChars || candidate === word) continue;
 		const distance = editDistance(wanted, simplify(candidate));
 		const allowed = Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
-		if (distance <= allowed && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
-			best = { candidate, distance };
+		if (distance <= allowed && distance < (best?.distance ?? Infinity)) best = { candidate, distance };
 	}
 	return best?.candidate;
 }

@@ -73,7 +73,7 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 		/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range,
 	);
 	if (terms.length < 2 || !ranges.every((term) => term !== undefined)) return null;
-	const at = (end: keyof DimRange): number => ranges.reduce((sum, term) => sum + term[end], 0);
+	const at = (end: keyof DimRange) => ranges.reduce((sum, term) => sum + term[end], 0);
 	return at("opt") === range.opt ? { min: at("min"), opt: at("opt"), max: at("max") } : null;
 }
 

@@ -11,7 +11,7 @@ export interface Threshold {
 	fail?: number;
 }
 
-export type Unit = "duration" | "size" | "rate";
+type Unit = "duration" | "size" | "rate";
 
 export interface GateRecord {
 	/** Key below `gates`, with dots; also the name of its results. */
@@ -163,7 +163,6 @@ export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
 type NamesWith<Facts> = Extract<Records[GateKey], Facts>["name"];
 type BoundName = NamesWith<{ kind: Unit }>;
-type AcceptableName = NamesWith<{ isAcceptable: true }>;
 
 export const gateEntries = Object.entries(gateRecords) as readonly (readonly [GateKey, GateRecord])[];
 const records = gateEntries.map(([, gate]) => gate);
@@ -176,7 +175,7 @@ export const absoluteGates = gateEntries.flatMap(([key, { name, kind, level, bou
 
 export const acceptableNames = records
 	.filter(({ isAcceptable }) => isAcceptable)
-	.map(({ name }) => name) as readonly AcceptableName[];
+	.map(({ name }) => name) as readonly NamesWith<{ isAcceptable: true }>[];
 
 export const speedNames: readonly string[] = records.filter(({ isSpeed }) => isSpeed).map(({ name }) => name);
 

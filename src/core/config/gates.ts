@@ -98,7 +98,7 @@ function disorder(
 	{ warn, fail }: Required<Threshold>,
 	isDefault: boolean,
 ): Omit<Problem, "pointer"> {
-	const format = (limit: number): string =>
+	const format = (limit: number) =>
 		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;
 	const [beyond, most, turn] = isLeast
 		? ["below", "least", "Raise warn or lower fail."]

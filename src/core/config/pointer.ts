@@ -13,7 +13,7 @@ export function parsePointer(pointer: string): string[] {
 }
 
 export function valueAt(root: unknown, pointer: string): unknown {
-	const own = (value: unknown, key: string): unknown =>
+	const own = (value: unknown, key: string) =>
 		typeof value === "object" && value !== null && Object.hasOwn(value, key)
 			? (value as Record<string, unknown>)[key]
 			: undefined;

@@ -93,7 +93,7 @@ interface Rule {
 
 export function ruleChanges(base: Config, head: Config, counterparts: Counterparts): RuleChange[] {
 	const changes: RuleChange[] = [];
-	const compare = (was: Rule[], is: Rule[], of: Subject & { gates: Gates }): void => {
+	const compare = (was: Rule[], is: Rule[], of: Subject & { gates: Gates }) => {
 		const { gates, ...subject } = of;
 		changes.push(
 			...differences(was, is).map((change) => ({ ...change, ...subject, limitChange: gates.limitChange })),
@@ -154,7 +154,7 @@ function againstShown({ pointer }: EngineConfig, against: string | undefined): R
 }
 
 function laxnessOf(limit: number | undefined, isLeast = false): number {
-	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
+	return limit === undefined ? Infinity : isLeast ? -limit : limit;
 }
 
 /** @param precision the head's, whose golden limit counts. */

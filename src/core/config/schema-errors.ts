@@ -35,7 +35,7 @@ function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 	const dropped = new Set<ErrorObject>();
 	for (const union of errors.filter((error) => error.keyword === "oneOf")) {
 		const { instancePath, schemaPath } = union;
-		const branchOf = (error: ErrorObject): string =>
+		const branchOf = (error: ErrorObject) =>
 			error.schemaPath.slice(schemaPath.length + 1).split("/", 1)[0] ?? "";
 		const inside = errors.filter(
 			(error) =>
@@ -180,7 +180,7 @@ function holderOf(node: SchemaNode): SchemaNode {
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
 }
 
-export function followed(node: SchemaNode): SchemaNode {
+function followed(node: SchemaNode): SchemaNode {
 	const name = node.$ref?.replace("#/$defs/", "");
 	if (name === undefined) return node;
 	const definitions: Readonly<Record<string, unknown>> = configSchema.$defs;
@@ -211,7 +211,6 @@ function findHome(key: string): { name: string; home: string } | undefined {
 	return undefined;
 }
 
-/** Ends a sentence that says "expected". */
 function describeExpected(schema: SchemaNode, key = ""): string {
 	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
 	if (Object.hasOwn(examples, title)) return examples[title] ?? "";

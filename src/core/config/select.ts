@@ -19,7 +19,7 @@ export function parsePatterns(text: string): string[] {
 		if (character === "," || character === "\n") patterns.push([]);
 		else patterns.at(-1)?.push(character);
 	}
-	const isVisible = (character: string): boolean => character.trim() !== "";
+	const isVisible = (character: string) => character.trim() !== "";
 	const trimmed = patterns.map((pattern) =>
 		pattern.slice(pattern.findIndex(isVisible), pattern.findLastIndex(isVisible) + 1).join(""),
 	);
@@ -44,25 +44,24 @@ export function compilePattern(pattern: string): (model: string, engine: string)
 	}
 	const [first = "", ...middle] = pieces;
 	const last = middle.pop();
-	const fits = (text: string): boolean => {
+	const fits = (text: string) => {
 		if (last === undefined) return text === first;
-		let from = text.startsWith(first) ? first.length : Number.POSITIVE_INFINITY;
+		let from = text.startsWith(first) ? first.length : Infinity;
 		for (const piece of middle) {
 			const found = text.indexOf(piece, from);
-			from = found < 0 ? Number.POSITIVE_INFINITY : found + piece.length;
+			from = found < 0 ? Infinity : found + piece.length;
 		}
 		return from + last.length <= text.length && text.endsWith(last);
 	};
 	return (model, engine) => fits(model) || fits(`${model}/${engine}`);
 }
 
-export type Selected =
+type Selected =
 	| { state: "ok"; models: readonly ModelConfig[] }
 	| { state: "unknown"; problems: readonly PatternProblem[] };
 
 interface PatternProblem {
 	index: number;
-	/** The rest of a sentence about the pattern. */
 	says: string;
 	meant?: string | undefined;
 }

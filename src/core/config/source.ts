@@ -15,8 +15,7 @@ type Placed = Pick<Config, "sources">;
 /** `trtgate.yml:7:5`, `input backend` or `default`; for a mapping, the source of its first part that is not a default. */
 export function formatSource({ sources }: Placed, pointer: string): string {
 	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
-	const isPart = ([at, { kind }]: [string, Source]): boolean =>
-		at.startsWith(`${pointer}/`) && kind !== "default";
+	const isPart = ([at, { kind }]: [string, Source]) => at.startsWith(`${pointer}/`) && kind !== "default";
 	const source = own ?? Object.entries(sources).find(isPart)?.[1] ?? { kind: "default" };
 	switch (source.kind) {
 		case "default":
@@ -72,7 +71,6 @@ export interface Problem {
 export interface Origin {
 	path: string;
 	positions: ReadonlyMap<string, EntryPosition>;
-	/** Names of inputs by the pointer that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 
@@ -80,7 +78,7 @@ const maxErrors = 50;
 
 export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
 	// Lines are shorter than 2^20 characters.
-	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
+	const order = ({ line = 0, column = 0 }: Partial<Position> = {}) => line * 2 ** 20 + column;
 	const placed = problems.map((problem) => ({ problem, position: positionOf(problem, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
 	const errors = placed

@@ -47,7 +47,7 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 
 function inUnits(text: string, units: Readonly<Record<string, number>>): number {
 	const [, number, unit = ""] = /^([0-9.]+) ?([A-Za-z]+)$/.exec(text) ?? [];
-	return Number(number) * (units[unit] ?? Number.NaN);
+	return Number(number) * (units[unit] ?? NaN);
 }
 
 const maxNameChars = 300;

@@ -192,7 +192,7 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 }
 
 function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
-	const fits = (size: number, range: DimRange | undefined): boolean =>
+	const fits = (size: number, range: DimRange | undefined) =>
 		range === undefined || (size >= range.min && size <= range.max);
 	return (
 		profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ??

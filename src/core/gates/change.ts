@@ -92,7 +92,7 @@ function subjectOf(
 	group: readonly RuleChange[],
 	path: string,
 ): Pick<GateResult, "model" | "engine" | "workload"> {
-	const common = (key: "model" | "engine" | "workload"): string | undefined => {
+	const common = (key: "model" | "engine" | "workload") => {
 		const [value, other] = new Set(group.map((change) => change[key]));
 		return other === undefined ? value : undefined;
 	};
@@ -170,9 +170,9 @@ export function changeOf(
 	{ builds, rows }: Pick<AcceptFacts, "builds" | "rows">,
 ): number | null {
 	if (gate === "engine-size" || gate === "build-time") {
-		const figureOf = (arm: string): number => {
+		const figureOf = (arm: string) => {
 			const build = builds.find((one) => one.arm === arm && one.model === model && one.engine === engine);
-			return (gate === "engine-size" ? build?.engineBytes : build?.durationMs) ?? Number.NaN;
+			return (gate === "engine-size" ? build?.engineBytes : build?.durationMs) ?? NaN;
 		};
 		const ratio = figureOf("head") / figureOf("base");
 		return Number.isFinite(ratio) ? ratio - 1 : null;

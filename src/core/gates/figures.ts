@@ -152,7 +152,7 @@ function comparedStatus(
 ): GateStatus | null {
 	switch (comparison.verdict) {
 		case "regressed":
-			return judgeChange(comparison.estimate ?? Number.NaN, limits);
+			return judgeChange(comparison.estimate ?? NaN, limits);
 		case "improved":
 		case "unchanged":
 			return "pass";
@@ -167,7 +167,7 @@ function comparedStatus(
 
 /** P99 and memory decide only if they are certain. */
 function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | null {
-	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? Number.NaN, limits);
+	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? NaN, limits);
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
 }
 

@@ -39,7 +39,6 @@ function messageOf(latency: Comparison, { warn, fail }: Threshold): string {
 	return `${change} So it is ${gain < 0 ? "slower" : `${formatPercent(gain)} faster`}${demand}.`;
 }
 
-/** null if the gate is off. */
 function statusOf(latency: Comparison, gates: Gates, isExplained: boolean): GateStatus | null {
 	const { warn, fail } = gates.payoff;
 	if (warn === undefined && fail === undefined) return null;

@@ -15,7 +15,7 @@ export function judgePrecision({ spec, base, head }: Builds, config: Config): Ga
 	const { gates, name: engine, precision } = spec.engine;
 	const now = shareOf(head);
 	const before = base?.precision === head.precision ? shareOf(base) : null;
-	const place = (status: GateStatus, message: string, key: string): GateResult[] => {
+	const place = (status: GateStatus, message: string, key: string) => {
 		const subject = { model: spec.model.name, engine };
 		return placeVerdict(["precision-coverage", status, message], subject, { config, ...spec.engine, key });
 	};
@@ -38,8 +38,7 @@ export function judgePrecision({ spec, base, head }: Builds, config: Config): Ga
 type Judged = ReturnType<typeof judgeChange>;
 const rank: Readonly<Record<Judged, number>> = { pass: 0, warn: 1, fail: 2 };
 
-const shareOf = (build: BuildRecord | undefined): number | null =>
-	build?.precisionCoverage?.multiplyAdds ?? null;
+const shareOf = (build: BuildRecord | undefined) => build?.precisionCoverage?.multiplyAdds ?? null;
 
 /** In other precisions TensorRT may run all of a small net in fp32 because that is faster. */
 const quantised: ReadonlySet<string> = new Set(["int8", "fp8"]);

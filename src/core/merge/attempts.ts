@@ -37,7 +37,7 @@ export function dropSuperseded(
 /** @param its the attempt of the result; 0 if unknown. */
 function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
-	const unknown = (why: string): string =>
+	const unknown = (why: string) =>
 		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;
 	if (history.state === "unknown") return unknown(history.why);
 	const made = executionsOf(part, history.jobs);
@@ -60,7 +60,7 @@ function executionsOf(part: PartInput, jobs: readonly JobExecution[]): JobExecut
 		(job) =>
 			job.runner === runner &&
 			job.startedMs <= uploadedMs &&
-			(job.completedMs ?? Number.POSITIVE_INFINITY) + 1000 >= uploadedMs,
+			(job.completedMs ?? Infinity) + 1000 >= uploadedMs,
 	);
 	return new Set(made.map(({ name }) => name)).size === 1 ? made : [];
 }

@@ -137,9 +137,9 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 
 /** Reports gates on the whole change, which every part repeats, only once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
-	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
+	const keyOf = ({ gate, model, engine, workload, message }: GateResult) =>
 		JSON.stringify([gate, model, engine, workload, message]);
-	const isShared = ({ gate }: GateResult): boolean => gate === "coverage" || gate === "limit-change";
+	const isShared = ({ gate }: GateResult) => gate === "coverage" || gate === "limit-change";
 	// The plan saw the rules of all engines, a part only some.
 	const ofParts = gates.filter(({ gate }) => review.length === 0 || gate !== "limit-change");
 	const shared = new Map<string, GateResult>();
@@ -214,12 +214,12 @@ function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadRes
 
 const { maxBytes } = inputKinds.result;
 
-export function fits(result: Result): boolean {
+function fits(result: Result): boolean {
 	return writtenBytes(result, maxBytes) <= maxBytes;
 }
 
 /** Keeps the smallest results, up to `share` of the limit together. */
-export function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
+function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
 	const sized = parts.map((part) => ({
 		part,
 		bytes: writtenBytes(resultOf(part), maxBytes),

@@ -6,7 +6,7 @@ const listKeys = ["builds", "golden", "siblings", "workloads", "gates"] as const
 
 export function joinRuns(first: Result, second: Result): Result {
 	const lists = listKeys.map((key) => {
-		const keyOf = (item: object): string => {
+		const keyOf = (item: object) => {
 			const { model, engine, arm, workload, case: id, gate } = item as Readonly<Record<string, unknown>>;
 			return JSON.stringify([model, engine, arm, workload, id, gate]);
 		};

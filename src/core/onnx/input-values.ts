@@ -13,7 +13,6 @@ export type InputValues =
 
 type Range = Omit<Extract<InputValues, { kind: "range" }>, "kind">;
 
-/** Follows one input on its way through the graph. */
 interface Walk {
 	/** Tensors that hold the values plus a number, or answers about them. */
 	carriers: Map<string, number | "answer">;

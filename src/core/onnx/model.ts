@@ -40,13 +40,7 @@ export interface OnnxInitializer {
 	sparse?: true;
 	/** At most 64 numbers; integers beyond 2^53 are rounded. */
 	values?: readonly number[];
-	external?: OnnxExternalData;
-}
-
-interface OnnxExternalData {
-	location: string;
-	offset: number;
-	length: number | null;
+	external?: { location: string; offset: number; length: number | null };
 }
 
 export interface ExternalFile {

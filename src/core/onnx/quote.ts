@@ -4,7 +4,6 @@ import type { OnnxDim } from "./model.ts";
 const maxChars = 100;
 const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The name in quotes, e.g. `"conv_1"`; `mark` is the quote, which may be empty. */
 export function quoteName(name: string, mark = '"'): string {
 	const shown = name.length > maxChars ? `${name.slice(0, maxChars - 1)}…` : name;
 	return `${mark}${showText(shown)}${mark}`;

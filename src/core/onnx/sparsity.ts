@@ -7,7 +7,7 @@ import type { OnnxGraph, OnnxNode } from "./model.ts";
 import { quoteName } from "./quote.ts";
 import { integerAttribute } from "./static-shapes/operator.ts";
 
-export interface PrunableWeight {
+interface PrunableWeight {
 	name: string;
 	node: OnnxNode;
 	/** Of the initialiser; the input channels of a convolution, K of a product. */
@@ -59,23 +59,23 @@ export function countGroups(dims: readonly number[], axis: number, dtype: string
 	const filled = new Uint8Array(inner);
 	let [column, place, groups, broken] = [0, 0, 0, 0];
 	let isLast = size === 1;
-	const close = (): void => {
+	const close = () => {
 		groups += 1;
 		if ((filled[column] ?? 0) > 2) broken += 1;
 		filled[column] = 0;
 	};
-	const enterRow = (): void => {
+	const enterRow = () => {
 		[column, place] = [0, (place + 1) % size];
 		isLast = place % 4 === 3 || place === size - 1;
 	};
 	/** Within one row; a closed loop, since models have billions of weights. */
-	const count = (values: ArrayLike<number>, from: number, to: number): void => {
+	const count = (values: ArrayLike<number>, from: number, to: number) => {
 		for (let at = from; at < to; at += 1, column += 1) {
 			if (((values[at] ?? 0) & mask) !== 0) filled[column] = (filled[column] ?? 0) + 1;
 			if (isLast) close();
 		}
 	};
-	const feed = (bytes: Uint8Array): void => {
+	const feed = (bytes: Uint8Array) => {
 		// A copy is aligned.
 		const values = new Words(bytes.slice().buffer);
 		for (let at = 0; at < values.length; ) {
@@ -99,8 +99,7 @@ export function sparsityFindings(
 	base: readonly WeightPattern[] | null,
 	head: readonly WeightPattern[],
 ): Finding[] {
-	const sum = (some: readonly WeightPattern[]): number =>
-		some.reduce((total, one) => total + one.elements, 0);
+	const sum = (some: readonly WeightPattern[]) => some.reduce((total, one) => total + one.elements, 0);
 	const fit = head.filter(({ broken }) => broken === 0);
 	const share = head.length === 0 ? 0 : sum(fit) / sum(head);
 	const text = `--sparsity=enable: ${fit.length} of ${counted(head.length, "weight")} (${formatPercent(share)} of their values) have two zeros in every four along the reduction axis.`;

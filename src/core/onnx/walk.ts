@@ -84,7 +84,6 @@ export function nodeLabel(node: OnnxNode | undefined): string {
 	return `${op} (unnamed, output ${quoteName(node.outputs[0] ?? "")})`;
 }
 
-/** Identifies an operator of any domain. */
 export function operatorKey({ domain, op }: Pick<OnnxNode, "domain" | "op">): string {
 	return `${domain}\n${op}`;
 }

@@ -105,7 +105,7 @@ function sharesOf(
 	only: readonly string[],
 ): [label: string, patterns: readonly string[]][] {
 	const mine = keepSelected(keepSelected(models, runner.engines), only);
-	const patternsOf = ({ name, engines }: ModelConfig): string[] =>
+	const patternsOf = ({ name, engines }: ModelConfig) =>
 		models.find((other) => other.name === name)?.engines.length === engines.length
 			? [exactPattern(name)]
 			: engines.map((engine) => exactPattern(name, engine.name));
@@ -138,7 +138,7 @@ export function parseMatrix(text: string): MatrixJob[] {
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	return list.map((entry: unknown) => {
 		const fields = fieldsOf(entry);
-		const textOf = (key: keyof MatrixJob): string => {
+		const textOf = (key: keyof MatrixJob) => {
 			const text = Object.hasOwn(fields, key) ? fields[key] : "";
 			if (typeof text !== "string" || text.length > 100_000) throw notAMatrix();
 			return text;
@@ -181,7 +181,7 @@ export function parseLabels(text: string): RunnerConfig["labels"] {
 }
 
 function isLabels(value: unknown): value is string[] {
-	const isLabel = (label: unknown): boolean => typeof label === "string" && label !== "";
+	const isLabel = (label: unknown) => typeof label === "string" && label !== "";
 	return Array.isArray(value) && value.length > 0 && value.length <= 20 && value.every(isLabel);
 }
 
@@ -233,4 +233,4 @@ function idsOf({ models }: Sided, patterns: readonly string[]): Set<string> {
 	return new Set(engineSpecs({ models: keepSelected(models, patterns) }).map(({ id }) => id));
 }
 
-const setKey = (ids: Iterable<string>): string => JSON.stringify([...ids].sort());
+const setKey = (ids: Iterable<string>) => JSON.stringify([...ids].sort());

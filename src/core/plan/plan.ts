@@ -37,11 +37,6 @@ export interface Workload {
 	config: WorkloadConfig;
 }
 
-export interface PlannedCase {
-	engineId: string;
-	caseId: string;
-}
-
 export type Step =
 	| { kind: "prepare"; arm: Arm; model: string; command: string; env: readonly string[] }
 	| { kind: "preflight"; arm: Arm; engineId: string }
@@ -57,7 +52,7 @@ export interface Plan {
 	engines: readonly EngineSpec[];
 	baseEngines?: readonly EngineSpec[];
 	workloads: readonly Workload[];
-	cases: readonly PlannedCase[];
+	cases: readonly { engineId: string; caseId: string }[];
 	steps: readonly Step[];
 }
 

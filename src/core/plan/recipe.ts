@@ -20,7 +20,7 @@ type Settings = ReadonlyMap<string, string>;
 function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
-	const list = (items: readonly string[]): string => items.join(" ") || "none";
+	const list = (items: readonly string[]) => items.join(" ") || "none";
 	const hashed = (name: string, asset?: Asset) => (asset ? `${name} ${shortHash(asset.sha256)}` : name);
 	const plugins = tensorrt.plugins.map(({ path, dynamic }, at) =>
 		hashed(`${path}${dynamic ? " (dynamic)" : ""}`, assets?.plugins[at]),
@@ -76,7 +76,7 @@ function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Set
 	]);
 }
 
-const shortHash = (sha256: string): string => sha256.slice(0, hashShown);
+const shortHash = (sha256: string) => sha256.slice(0, hashShown);
 
 export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
 	return recipeText(base) === recipeText(head);

@@ -19,7 +19,6 @@ export function formatReview(review: readonly GateResult[]): string {
 	return JSON.stringify(shown.map((gate) => ({ ...gate, message: gate.message.slice(0, maxTextChars) })));
 }
 
-/** @throws ConfigError usage. */
 export function parseReview(text: string): GateResult[] {
 	if (text.trim() === "") return [];
 	const list = parseJson(text);
@@ -27,7 +26,7 @@ export function parseReview(text: string): GateResult[] {
 	return list.map((entry: unknown) => {
 		if (typeof entry !== "object" || entry === null) throw notAReview();
 		const values = new Map(Object.entries(entry));
-		const textOf = (key: string): string | undefined => {
+		const textOf = (key: string) => {
 			const value: unknown = values.get(key);
 			if (value === undefined) return undefined;
 			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();
@@ -44,7 +43,6 @@ export function parseReview(text: string): GateResult[] {
 	});
 }
 
-/** @throws ConfigError usage. */
 function placeIn(value: unknown): Pick<GateResult, "location"> {
 	if (value === undefined) return {};
 	const { path, line, column } = fieldsOf(value);

@@ -18,7 +18,7 @@ const levels = { error: "failure", warning: "warning", notice: "notice" } as con
 
 type Level = keyof typeof levels;
 
-export interface Annotation {
+interface Annotation {
 	level: Level;
 	title: string;
 	message: string;
@@ -86,7 +86,6 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	...{ pass: "success", warn: "success", inconclusive: "neutral", fail: "failure", error: "failure" },
 };
 
-/** Each 50 take a request. */
 const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
@@ -106,7 +105,7 @@ function title(result: Result): string {
 	return shorten(`${state}${why}: ${headline(result)}`, titleChars);
 }
 
-export interface CheckRunText {
+interface CheckRunText {
 	conclusion: Conclusion;
 	title: string;
 	summary: string;

@@ -51,7 +51,7 @@ export function isNewer(theirs: Marker, ours: Pick<Marker, "runId" | "attempt">)
 export function isOwnAuthor(author: { login: string; type: string } | null, login: string | null): boolean {
 	if (author === null) return false;
 	// An app is `github-actions[bot]` to the REST interface and `github-actions` to GraphQL.
-	const bare = (name: string): string => name.toLowerCase().replace(/\[bot\]$/, "");
+	const bare = (name: string) => name.toLowerCase().replace(/\[bot\]$/, "");
 	return login === null ? author.type === "Bot" : bare(author.login) === bare(login);
 }
 
@@ -65,7 +65,7 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 }
 
 /** A run that measures another commit than the one that a comment is about. */
-export interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
+interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
 	url: string;
 }
 
@@ -141,7 +141,7 @@ export function alarmTitle(result: Result, id: string): string {
 	return shorten(cleanText(title).replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
 }
 
-export interface Alarm {
+interface Alarm {
 	marker: Marker;
 	source: AlarmSource;
 	history: AlarmHistory;
@@ -167,8 +167,7 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown): string {
 	// The page of the repository, from that of the run.
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
-	const link = (text: string, path: string): string =>
-		page === undefined ? text : `[${text}](${page}/${path})`;
+	const link = (text: string, path: string) => (page === undefined ? text : `[${text}](${page}/${path})`);
 	return `Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}.`;
 }
 

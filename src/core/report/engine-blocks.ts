@@ -87,8 +87,7 @@ export function aloneBlocks({ summary, groups, warnings }: EngineAlone, label: s
 	type Group = (typeof groups)[number];
 	const unit = layerUnit(groups[0]?.part.meanMs ?? 0);
 	const totalMs = summary.meanMs ?? 0;
-	const shareOf = ({ part }: Group): number | null =>
-		part.meanMs === null || totalMs <= 0 ? null : part.meanMs / totalMs;
+	const shareOf = ({ part }: Group) => (part.meanMs === null || totalMs <= 0 ? null : part.meanMs / totalMs);
 	const columns: Column<Group>[] = [
 		heading("ONNX nodes", ({ label: name }) => quoted(name)),
 		numbers(`time, ${unit.name}`, ({ part }) => part.meanMs, unit.format),

@@ -12,11 +12,10 @@ import { drawMarkdown } from "./markdown.ts";
 import { type Block, sentence } from "./section.ts";
 import { drawTerminal } from "./terminal.ts";
 
-export type PageFormat = "text" | "markdown" | "json" | "html";
+type PageFormat = "text" | "markdown" | "json" | "html";
 
 export type TitledDiff = { title: string; diff: EngineDiff };
 export type TitledEngine = { title: string; alone: EngineAlone };
-type Part = { title: string; blocks: readonly Block[] };
 
 /** @param next the command that a reader of the Markdown would run. */
 export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
@@ -38,7 +37,7 @@ export function renderEngines(engines: readonly TitledEngine[], format: PageForm
 
 /** @param options `mostRows` of a table in Markdown, so that a comment holds it. */
 function render(
-	parts: readonly Part[],
+	parts: readonly { title: string; blocks: readonly Block[] }[],
 	format: Exclude<PageFormat, "json">,
 	options: { about: string; mostRows: number },
 ): string {

@@ -25,7 +25,7 @@ export interface LayerUnit {
 export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
 	const isLong = longestMs >= 1 || unit !== undefined;
 	const digits = isLong && unit === undefined ? 3 : 2;
-	const format = (ms: number): string => {
+	const format = (ms: number) => {
 		const text = (isLong ? ms : ms * 1000).toFixed(digits);
 		return Number(text) < 0 ? minus + text.slice(1) : text.replace(/^-/, "");
 	};
@@ -166,7 +166,6 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 }
 
 export const nextStep = "`trtgate explain result.json`";
-/** Number of rows in a comment. */
 export const mostRows = 5;
 
 export function causeSentences(diff: EngineDiff): string[] {

@@ -37,7 +37,7 @@ export function gateLabel(gate: GateName, backend: BackendFacts): string {
 
 /** `3 of 5 merged, 1 missing, 1 refused`. */
 export function partsText(parts: readonly Part[]): string {
-	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
+	const count = (state: Part["state"]) => parts.filter((part) => part.state === state).length;
 	const merged = count("merged");
 	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
 	return present([
@@ -71,14 +71,14 @@ export function armsText(result: Result, change?: string): string {
 /** ` on TensorRT 10.6.0`, if the versions differ. */
 function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
-	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
+	const on = ({ name, version }: BackendFacts) => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
 	return { base: on(baseBackend), head: on(backend) };
 }
 
 /** Noise and detectable change are those of the worst workload. */
 export function jobFacts(result: Result): (readonly [label: string, value: string])[] {
 	const { backend, environment, workloads, durationMs } = result;
-	const largest = (of: "runCv" | "detectable"): string | undefined => {
+	const largest = (of: "runCv" | "detectable") => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
 		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
 	};

@@ -63,15 +63,13 @@ function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 	const source = (head ?? base)?.use?.source ?? "gpm";
 	const use =
 		(key: Exclude<keyof GpuUse, "source">) =>
-		({ use: own }: GpuSummary): string =>
+		({ use: own }: GpuSummary) =>
 			shown(own?.source === source ? own[key] : null, formatPercent);
 	/** The peak of all valid runs, as far as the list of processes separates them. */
-	const peak =
-		(key: "ownMemoryBytes" | "otherMemoryBytes") =>
-		(_: GpuSummary, arm: Arm): string => {
-			const used = runs.filter((run) => run.arm === arm && run.state === "ok" && run.gpu !== undefined);
-			return shown(highest(used.map((run) => run.gpu?.[key] ?? null)), formatBytes);
-		};
+	const peak = (key: "ownMemoryBytes" | "otherMemoryBytes") => (_: GpuSummary, arm: Arm) => {
+		const used = runs.filter((run) => run.arm === arm && run.state === "ok" && run.gpu !== undefined);
+		return shown(highest(used.map((run) => run.gpu?.[key] ?? null)), formatBytes);
+	};
 	const figures: Record<string, (summary: GpuSummary, arm: Arm) => string> = {
 		"SM clock": ({ smClockMhz }) => whole(smClockMhz, "MHz"),
 		power: ({ powerW }) => whole(powerW, "W"),
@@ -104,7 +102,7 @@ export function figureBlocks(workload: WorkloadResult): Block[] {
 	if (base === null && head === null) return [];
 	const compared: Partial<Record<keyof ArmStats, Comparison>> = { medianMs: latency, p99Ms: p99 };
 	const row = (name: string, of: (stats: ArmStats) => string, change?: Comparison): FigureRow => {
-		const text = (arm: Arm, stats: ArmStats | null): string => {
+		const text = (arm: Arm, stats: ArmStats | null) => {
 			const level = change?.[arm];
 			return level !== undefined ? formatMs(level) : stats === null ? dash : of(stats);
 		};

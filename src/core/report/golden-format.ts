@@ -21,7 +21,7 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope === "set" && fault === undefined);
-	const isMatch = ({ state }: GoldenVerdict): boolean => state === "match";
+	const isMatch = ({ state }: GoldenVerdict) => state === "match";
 	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
 	const warned = verdicts.filter(
 		(verdict) => isMatch(verdict) && verdict.checks.some(({ pass }) => !pass),
@@ -40,7 +40,6 @@ const knownMetrics: ReadonlyMap<string, string> = new Map([
 	["dtype", "data type"],
 ]);
 
-/** The metric, with the part of the output that it covers. */
 export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slice">): string {
 	const name = knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
 	return `${name}${ofSlice(slice)}`;

@@ -50,14 +50,14 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 	const title = cut(highlight.title, mostTitleWords);
 	// The fix has a label of one word.
 	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
-	const take = (texts: readonly string[], reserved = 0): string[] =>
+	const take = (texts: readonly string[], reserved = 0) =>
 		texts.filter((text) => {
 			const words = countWords(withoutMarks(text));
 			if (words > left - reserved) return false;
 			left -= words;
 			return true;
 		});
-	const takeCut = (text: string, reserved = 0): string => {
+	const takeCut = (text: string, reserved = 0) => {
 		const shown = cut(text, left - reserved);
 		left -= countWords(shown);
 		return shown;

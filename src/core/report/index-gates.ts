@@ -5,7 +5,7 @@ import { groupBy } from "../group.ts";
 import { worstOutcome } from "../precedence.ts";
 import type { Highlight, HighlightSeverity } from "./highlight.ts";
 
-export interface GateSubject {
+interface GateSubject {
 	model: string;
 	engine?: string;
 	workload?: string;

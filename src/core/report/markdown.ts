@@ -28,7 +28,7 @@ import {
 import { reportSections } from "./sections.ts";
 
 /** Escaped, with what stood between backticks as code. */
-export function inlineMarkdown(text: string): string {
+function inlineMarkdown(text: string): string {
 	return codePieces(text)
 		.map((piece, index) => (index % 2 === 1 ? markdownCode(piece) : escapeMarkdown(piece)))
 		.join("");
@@ -55,14 +55,13 @@ export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[]
 	return blocks.map((block) => drawBlock(drawers, block)).filter((part) => part !== "");
 }
 
-export function foldedMarkdown(title: string, parts: readonly string[]): string {
+function foldedMarkdown(title: string, parts: readonly string[]): string {
 	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
 /** Folded parts become one at the end, so that the news fits on one screen. */
-export function foldTogether(parts: readonly string[]): string[] {
-	const summaryOf = (part: string): string | undefined =>
-		/^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
+function foldTogether(parts: readonly string[]): string[] {
+	const summaryOf = (part: string) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
 	const folded = parts.filter((part) => summaryOf(part) !== undefined);
 	if (folded.length < 2) return [...parts];
 	const summary = folded.map(summaryOf).join(" · ");
@@ -118,7 +117,7 @@ export interface ReportLinks {
 const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
 export function linksMarkdown(links: ReportLinks): string {
-	const link = (text: string, url = ""): string[] => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
+	const link = (text: string, url = "") => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
 	const report = link("report.html", links.report);
 	const artifact = link("result.json, logs and samples", links.artifact);
 	const files = report.length + artifact.length === 0 ? ["`report.html`"] : report;
@@ -180,7 +179,7 @@ export function renderMarkdown(
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
 ): string {
 	const context = reportContext(result, sections);
-	const render = (detail: Detail, leftOut: readonly string[]): string => {
+	const render = (detail: Detail, leftOut: readonly string[]) => {
 		const parts = [
 			...(result.unverified === true ? [`**${unverifiedText}**`] : []),
 			titleLine(context, shown),
@@ -192,16 +191,10 @@ export function renderMarkdown(
 	return fitBudget(render, limit);
 }
 
-export interface Unpublished {
-	what: string;
-	message: string;
-	fix: string;
-}
-
 /** For the job summary; "" if everything was published. */
-export function renderUnpublished(list: readonly Unpublished[]): string {
+export function renderUnpublished(list: readonly { what: string; message: string; fix: string }[]): string {
 	if (list.length === 0) return "";
-	const sentence = (text: string): string => inlineMarkdown(cleanName(text, 700));
+	const sentence = (text: string) => inlineMarkdown(cleanName(text, 700));
 	const lines = list
 		.slice(0, 20)
 		.map(

@@ -15,14 +15,14 @@ export interface ReportContext {
 	rows: readonly WorkloadRow[];
 }
 
-export interface View {
+interface View {
 	format: Format;
 	detail: Detail;
 	/** Path of `result.json`, for commands to copy. */
 	resultPath?: string;
 }
 
-export type Format = "markdown" | "html" | "terminal";
+type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
 	title: string;
@@ -88,7 +88,6 @@ export interface ReportSection {
 	formats?: readonly Format[];
 	/** Formats that show it after the main part. */
 	appendix?: readonly Format[];
-	/** null if there is nothing to show. */
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
@@ -120,7 +119,7 @@ export function numbers<Row>(
 	of: (row: Row) => number | null | undefined,
 	format: (value: number) => string,
 ): Column<Row> {
-	const text = (row: Row): string => {
+	const text = (row: Row) => {
 		const value = of(row);
 		return value == null ? dash : format(value);
 	};

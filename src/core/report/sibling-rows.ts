@@ -34,7 +34,6 @@ export interface SiblingRow extends Row {
 	isBest: boolean;
 }
 
-/** Reference first. */
 export function siblingFamilies(result: Result): SiblingRow[][] {
 	const groups = groupBy(result.siblings ?? [], ({ model, workload, part }) =>
 		JSON.stringify([model, workload, part]),
@@ -51,7 +50,7 @@ function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], resu
 	const { model, workload, ...of } = first;
 	const rowOf = (engine: string, place: Row["place"], found?: ArmStats | null): Row => {
 		const id = { model, engine, ...(of.part !== undefined && { part: of.part }) };
-		const isOwn = (one: Parameters<typeof engineKey>[0]): boolean => engineKey(one) === engineKey(id);
+		const isOwn = (one: Parameters<typeof engineKey>[0]) => engineKey(one) === engineKey(id);
 		const build = result.builds.find((one) => one.arm === "head" && isOwn(one));
 		// An engine with the same bytes as its sibling is not timed in pairs.
 		const stats = found ?? result.workloads.find((one) => isOwn(one) && one.workload === workload)?.head;
@@ -104,7 +103,7 @@ const sameError = 2;
 /** Faster or more accurate beyond doubt, and not the opposite in the other. */
 function isBetter(one: Row, other: Row): boolean {
 	if (one.place === null || other.place === null) return false;
-	const isMoreExact = ({ error: a }: Row, { error: b }: Row): boolean =>
+	const isMoreExact = ({ error: a }: Row, { error: b }: Row) =>
 		a.value !== null && b.value !== null && b.value > sameError * a.value;
 	if (one.place[0] > other.place[1] || isMoreExact(other, one)) return false;
 	return one.place[1] < other.place[0] || isMoreExact(one, other);

@@ -78,7 +78,7 @@ export function renderColumns(rows: readonly (readonly Cell[])[], options: Termi
 		const cells = others
 			.slice(0, count - 1)
 			.map((cell, column) => pad(cell, widths[column + 1] ?? 0, options.color));
-		const line = (text: string): string =>
+		const line = (text: string) =>
 			[pad({ ...name, text }, width, options.color), ...cells].join(" ".repeat(gap)).trimEnd();
 		// A word that is too long to break has a line to itself.
 		return textWidth(first) > width && cells.length > 0 ? [first, ...more, line("")] : [line(first), ...more];

@@ -64,7 +64,7 @@ export function renderTerminal(
 
 export function drawTerminal(blocks: readonly Block[], options: TerminalOptions): string[] {
 	const { color, columns } = options;
-	const painted = (text: string, style: Style): string[] =>
+	const painted = (text: string, style: Style) =>
 		wrapText(text, columns).map((line) => paint(line, style, color));
 	const drawers: Drawers<string[]> = {
 		heading: ({ text }) => [paint(text, "bold", color)],
@@ -88,7 +88,6 @@ export function drawTerminal(blocks: readonly Block[], options: TerminalOptions)
 	]);
 }
 
-/** Long texts stand below their row. */
 function tableLines(
 	{ columns, rows, noun, isMain, hidden: beyond = 0 }: Table,
 	options: TerminalOptions,
@@ -106,7 +105,7 @@ function tableLines(
 		}),
 	);
 	const [head = [], ...lines] = renderColumns([titles, ...cells], options);
-	const below = (row: unknown): string[] =>
+	const below = (row: unknown) =>
 		shown
 			.filter(({ wraps }) => wraps)
 			.flatMap(({ text }) => wrapText(withoutMarks(text?.(row) ?? ""), options.columns - 4))

@@ -5,7 +5,7 @@ import { figureOf, type Series } from "../../history/core/series.ts";
 
 /** Sizes and levels are logarithms of ratios; a level is relative to the normal one. */
 export function trendFacts(findings: Findings, series: Series) {
-	const at = (run: number | undefined): string => series.runs[run ?? -1]?.at ?? "";
+	const at = (run: number | undefined) => series.runs[run ?? -1]?.at ?? "";
 	const describe = ({ start, raised, cause, evidence, isOpen, shifts }: Alarm) => ({
 		...{ start: at(start), raised: at(raised), cause, evidence, isOpen },
 		series: shifts.map(({ chain, shift: { size, low, high, raised: place, closed } }) => ({

@@ -5,7 +5,7 @@ export function quantile(sorted: Float64Array, p: number): number {
 	const place = (sorted.length - 1) * Math.min(1, Math.max(0, p));
 	const below = Math.floor(place);
 	const low = sorted[below];
-	if (low === undefined) return Number.NaN;
+	if (low === undefined) return NaN;
 	const high = sorted[below + 1] ?? low;
 	const share = place - below;
 	// numpy interpolates from the nearer end.
@@ -22,9 +22,9 @@ export function median(values: readonly number[]): number {
  */
 export function harrellDavis(sorted: Float64Array, p: number): number {
 	const n = sorted.length;
-	if (n === 0) return Number.NaN;
-	if (p <= 0) return sorted[0] ?? Number.NaN;
-	if (p >= 1) return sorted[n - 1] ?? Number.NaN;
+	if (n === 0) return NaN;
+	if (p <= 0) return sorted[0] ?? NaN;
+	if (p >= 1) return sorted[n - 1] ?? NaN;
 	const a = (n + 1) * p;
 	const b = (n + 1) * (1 - p);
 	const reach = 12 * Math.sqrt(n * p * (1 - p)) + 40;
@@ -35,7 +35,7 @@ export function harrellDavis(sorted: Float64Array, p: number): number {
 	let before = regularisedBeta(a, b, { x: first / n, y: (n - first) / n });
 	for (let index = first; index < last; index += 1) {
 		const upTo = regularisedBeta(a, b, { x: (index + 1) / n, y: (n - index - 1) / n });
-		sum += (upTo - before) * (sorted[index] ?? Number.NaN);
+		sum += (upTo - before) * (sorted[index] ?? NaN);
 		weights += upTo - before;
 		before = upTo;
 	}
@@ -53,10 +53,7 @@ interface SampleMean {
 function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
 	let sum = 0;
 	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {
-		sum +=
-			low === high
-				? value(sorted[low] ?? Number.NaN)
-				: value(sorted[low] ?? Number.NaN) + value(sorted[high] ?? Number.NaN);
+		sum += low === high ? value(sorted[low] ?? NaN) : value(sorted[low] ?? NaN) + value(sorted[high] ?? NaN);
 	}
 	return sum;
 }

@@ -11,12 +11,12 @@ export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): 
 	return base === null && head === null ? null : { base, head, cycles: inCycles(base, head, estimate) };
 }
 
-export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary | null {
+function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary | null {
 	const windows = runs.flatMap((run) =>
 		run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
 	);
 	if (windows.length === 0) return null;
-	const mean = (key: "smClockMhz" | "memoryClockMhz" | "powerW" | "temperatureC"): number | null =>
+	const mean = (key: "smClockMhz" | "memoryClockMhz" | "powerW" | "temperatureC") =>
 		meanOf(windows.map((window) => window[key]?.mean ?? null));
 	return {
 		runs: windows.length,

@@ -8,7 +8,6 @@ import { spoilingReason } from "./window.ts";
 export interface ForeignProcess {
 	pid: number | null;
 	name: string;
-	memoryBytes: number | null;
 }
 
 export interface RunConditions {
@@ -52,7 +51,7 @@ function starved(run: RunConditions, all: readonly RunConditions[]): string | nu
 	const usual = median(
 		all.filter((other) => other !== run).flatMap(({ computeShare }) => computeShare ?? []),
 	);
-	const isLow = ({ computeShare }: RunConditions): boolean =>
+	const isLow = ({ computeShare }: RunConditions) =>
 		computeShare !== null && usual > 0 && computeShare < usual * (1 - validityLimits.computeFall);
 	if (run.computeShare === null || !isLow(run) || !isIncident(isLow, all)) return null;
 	return `the GPU computed for ${formatPercent(run.computeShare)} of the time, in other runs for ${formatPercent(usual)}`;
@@ -60,7 +59,7 @@ function starved(run: RunConditions, all: readonly RunConditions[]): string | nu
 
 function clockOff(run: RunConditions, all: readonly RunConditions[]): string | null {
 	const usual = median(all.flatMap(({ window }) => window?.smClockMhz?.mean ?? []));
-	const isOff = ({ window }: RunConditions): boolean => {
+	const isOff = ({ window }: RunConditions) => {
 		if (!window?.smClockMhz || !(usual > 0) || (window.powerCapShare ?? 0) > validityLimits.powerCapShare)
 			return false;
 		return Math.abs(window.smClockMhz.mean / usual - 1) > validityLimits.clockShare;
@@ -77,8 +76,8 @@ function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunC
 export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignProcess[] {
 	const found = new Map<string, ForeignProcess>();
 	for (const { processes } of readings) {
-		for (const { pid, name, memoryBytes } of untrusted(processes))
-			found.set(`${pid} ${name}`, { pid, name: name || "a process", memoryBytes });
+		for (const { pid, name } of untrusted(processes))
+			found.set(`${pid} ${name}`, { pid, name: name || "a process" });
 	}
 	return [...found.values()];
 }

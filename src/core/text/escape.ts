@@ -115,6 +115,6 @@ const commandStart = /((?:^|[\n\v\f\r\u0085\u2028\u2029])[^\S\n\v\f\r\u2028\u202
 
 /** For stdout, which may be a workflow's log. */
 export function jsonText(value: unknown): string {
-	const asEscape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+	const asEscape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 	return `${JSON.stringify(value, null, "\t").replace(/#(?=\[)|[\u0085\u2028\u2029]/g, asEscape)}\n`;
 }

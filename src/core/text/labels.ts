@@ -97,7 +97,6 @@ export function capitalize(text: string): string {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Only the texts that say something. */
 export function present(texts: readonly (string | number | null | undefined | false)[]): string[] {
 	return texts.filter((text) => typeof text === "string" && text !== "") as string[];
 }

@@ -41,7 +41,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 
 function timesOf(text: string | undefined): { base: number; head: number } | null {
 	if (text === undefined) return null;
-	const [base = Number.NaN, head = Number.NaN] = text.split(",").map(Number);
+	const [base = NaN, head = NaN] = text.split(",").map(Number);
 	if (!(base > 0) || !(head > 0)) throw misused("--engine-ms", "two times such as 0.569,0.606", text);
 	return { base, head };
 }

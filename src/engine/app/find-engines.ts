@@ -37,8 +37,7 @@ function ofKind(files: readonly string[], kind: keyof typeof kinds): string[] {
 }
 
 /** `det.profile-2.json` and `det.layers.json` share a stem. */
-const stemOf = (path: string): string =>
-	basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
+const stemOf = (path: string) => basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
 
 /** @param arm of the two engines in a result folder. */
 export async function findEngines(wanted: string, cwd: string, arm: "base" | "head"): Promise<FoundEngine[]> {

@@ -17,7 +17,7 @@ export function explainEngine(engine: EngineModel, gpu: string | null): EngineAl
 		label: groupLabel(component),
 		part: partOf([factsOf(component.head, engine.profiles, 0)], component.head, gpu),
 	}));
-	const size = ({ part }: { part: EnginePart }): number => part.meanMs ?? (part.bytes ?? 0) / 1e12;
+	const size = ({ part }: { part: EnginePart }) => part.meanMs ?? (part.bytes ?? 0) / 1e12;
 	return {
 		summary: summaryOf(engine),
 		groups: groups.filter(({ part }) => part.kernels + part.reformats > 0).sort((a, b) => size(b) - size(a)),

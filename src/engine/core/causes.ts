@@ -33,7 +33,7 @@ const cacheAdvice = "Build both from one timing cache; with one, only real chang
 const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
 const half = new Set(["fp16", "bf16"]);
 
-const isAdded = ({ component, base, head }: Changed): boolean =>
+const isAdded = ({ component, base, head }: Changed) =>
 	component.tier === "none" && base.kernels.length > 0 !== head.kernels.length > 0;
 
 const added: Rule = (changed) => {
@@ -141,7 +141,7 @@ const shape: Rule = ({ base, head }) => {
 	return null;
 };
 
-const isAlike = ({ base, head }: Sides): boolean =>
+const isAlike = ({ base, head }: Sides) =>
 	base.kernels.length === head.kernels.length && base.shapes === head.shapes && base.weights === head.weights;
 
 const inputs: Rule = (changed) => {
@@ -194,7 +194,7 @@ const weights: Rule = ({ base, head }) => {
 
 const tactic: Rule = (changed) => {
 	const { base, head } = changed;
-	const typesIn = ({ kernels }: PartFacts): string =>
+	const typesIn = ({ kernels }: PartFacts) =>
 		code([...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and "));
 	if (isAlike(changed) && precisionChange(changed) === null && typesIn(base) !== typesIn(head))
 		return {

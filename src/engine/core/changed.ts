@@ -15,7 +15,7 @@ export interface Changed {
 	commonPrecision: string | null;
 }
 
-export interface Around {
+interface Around {
 	baseNodes: ReadonlySet<string>;
 	headNodes: ReadonlySet<string>;
 	areNamesKept: boolean;

@@ -6,7 +6,8 @@ import { type Arm, layerLabel, type Match, matchStructures } from "./match.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 export type { Arm };
-export type MatchTier = "names" | "structure" | "similarity" | "none";
+
+type MatchTier = "names" | "structure" | "similarity" | "none";
 
 export interface Component {
 	base: readonly ModelLayer[];
@@ -59,7 +60,7 @@ interface Placed {
 	key: string;
 }
 
-const layerKey = (arm: Arm, index: number): string => `${arm} ${index}`;
+const layerKey = (arm: Arm, index: number) => `${arm} ${index}`;
 
 export function componentsOf(engines: Engines): Component[] {
 	const sets = new Sets();
@@ -100,7 +101,7 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 		left.set(label, (left.get(label) ?? 0) + 1);
 		for (const node of nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(label));
 	}
-	const claim = (label: string): boolean => {
+	const claim = (label: string) => {
 		const count = left.get(label) ?? 0;
 		left.set(label, count - 1);
 		return count > 0;
@@ -124,7 +125,7 @@ function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | nul
 
 /** Layers of the same nodes are one change at most, so that chains of layers that share a node do not become one. */
 function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<string> {
-	const nodesOf = ({ layer }: Placed): string | null => {
+	const nodesOf = ({ layer }: Placed) => {
 		const nodes = layer.nodes.filter((node) => names.test(node));
 		return nodes.length === 0 ? null : nodes.sort().join("\n");
 	};
@@ -157,9 +158,8 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 	return [...matches, ...absorbed(engines, alone, [...known, ...matches])];
 }
 
-const operationOf = (node: string): string => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
-const count = (names: readonly string[], wanted: string): number =>
-	names.filter((name) => name === wanted).length;
+const operationOf = (node: string) => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
+const count = (names: readonly string[], wanted: string) => names.filter((name) => name === wanted).length;
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
 function absorbed(

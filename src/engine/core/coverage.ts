@@ -18,7 +18,7 @@ const accepted: Readonly<Record<string, readonly string[]>> = {
 
 const maxOutside = 5;
 
-export interface CoverageFacts {
+interface CoverageFacts {
 	engine: EngineModel;
 	precision: string;
 	/** Counted at the sizes of a workload; null: the layers alone tell. */
@@ -34,7 +34,7 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 	if (inType === undefined || engine.detail === "names") return null;
 	const work = workOf(engine, costs);
 	const known = work.filter(({ multiplyAdds }) => multiplyAdds > 0);
-	const sum = (some: typeof known): number => some.reduce((total, one) => total + one.multiplyAdds, 0);
+	const sum = (some: typeof known) => some.reduce((total, one) => total + one.multiplyAdds, 0);
 	const total = sum(known);
 	const outside = known
 		.filter(({ layer }) => !inType.includes(layer.precision ?? ""))
@@ -86,7 +86,7 @@ function workOf({ layers }: EngineModel, costs: CountedGraph | null): LayerWork[
 	});
 }
 
-const heavyFirst = (a: ModelLayer, b: ModelLayer): number => Number(isHeavy(b)) - Number(isHeavy(a));
+const heavyFirst = (a: ModelLayer, b: ModelLayer) => Number(isHeavy(b)) - Number(isHeavy(a));
 
 type Cause = Pick<UncoveredLayer, "cause" | "at">;
 
@@ -111,7 +111,7 @@ function causeOfFloat(
 	return { cause: warnings.some(({ class: kind }) => kind === "int8-uncalibrated") ? "range" : "kernel" };
 }
 
-const dequantises = (op: string): boolean => /DequantizeLinear$/.test(op);
+const dequantises = (op: string) => /DequantizeLinear$/.test(op);
 /** These keep values, so that types and ranges pass through them. */
 const carries = new Set("Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split(" "));
 const activates = new Set("Clip Dropout HardSwish LeakyRelu MaxPool Relu Sigmoid".split(" "));
@@ -120,7 +120,7 @@ const float = 1;
 
 const writerIn =
 	({ nodes }: OnnxGraph) =>
-	(name: string | undefined): OnnxNode | undefined =>
+	(name: string | undefined) =>
 		nodes.find(({ outputs }) => name !== undefined && name !== "" && outputs.includes(name));
 
 /** The node that computes a tensor, before those that only move it or (if asked for) activate it. */
@@ -132,7 +132,7 @@ function sourceOf(name: string | undefined, graph: OnnxGraph, passes: (op: strin
 	return node;
 }
 
-const isCarrier = (op: string): boolean => carries.has(op);
+const isCarrier = (op: string) => carries.has(op);
 
 function missingQuantisation(node: OnnxNode, graph: OnnxGraph): Cause | null {
 	const unquantised = node.inputs.slice(0, 2).filter((name) => {
@@ -149,7 +149,7 @@ function missingQuantisation(node: OnnxNode, graph: OnnxGraph): Cause | null {
 
 /** A Cast to float before the node, or away from it behind. */
 function castBeside(node: OnnxNode, graph: OnnxGraph): OnnxNode | undefined {
-	const toFloat = ({ op, ...rest }: OnnxNode): boolean =>
+	const toFloat = ({ op, ...rest }: OnnxNode) =>
 		op === "Cast" && integerAttribute({ op, ...rest }, "to", 0) === float;
 	const before = node.inputs.flatMap((name) => sourceOf(name, graph, isCarrier) ?? []);
 	const behind = graph.nodes.filter(

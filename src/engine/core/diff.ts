@@ -1,6 +1,6 @@
 // Compares two engines by ONNX nodes.
 
-import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
+import type { EngineDiff, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
@@ -20,7 +20,7 @@ import {
 } from "./noise.ts";
 import { criticalWarnings } from "./warnings.ts";
 
-export interface Surroundings {
+interface Surroundings {
 	gpu: string | null;
 	enginesMs: { base: number; head: number } | null;
 	unit?: LayerUnitName | undefined;
@@ -42,10 +42,10 @@ const mostShift = 0.15;
 /** 95 % of the times of groups alone are within this share of their time inside a built engine. */
 const aloneError = 0.15;
 
-const isShown = ({ isChanged, delta }: Judged): boolean => isChanged || delta.isSignificant;
-const sum = (groups: readonly Judged[], of: (one: Judged) => number): number =>
+const isShown = ({ isChanged, delta }: Judged) => isChanged || delta.isSignificant;
+const sum = (groups: readonly Judged[], of: (one: Judged) => number) =>
 	groups.reduce((total, one) => total + of(one), 0);
-const halfWidthOf = (groups: readonly Judged[]): number => halfWidthOfSum(groups.map(({ delta }) => delta));
+const halfWidthOf = (groups: readonly Judged[]) => halfWidthOfSum(groups.map(({ delta }) => delta));
 
 export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const engines = withEqualDetail(given);
@@ -114,7 +114,7 @@ function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surrou
 	const free = judgeDeltas(changes, iterations);
 	// Equal names can hide other precisions: a change far beyond the clock's is not a shift of the machine.
 	const isOther = base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
-	const noiseOf = (): Noise => {
+	const noiseOf = () => {
 		if (unit !== undefined) return exactDeltas(changes);
 		if (isOther)
 			return judgeDeltas(
@@ -136,9 +136,9 @@ function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surrou
 }
 
 function compareComponents(engines: Engines, overheadMs: number): Compared[] {
-	const factsIn = (component: Component, arm: Arm): PartFacts =>
+	const factsIn = (component: Component, arm: Arm) =>
 		factsOf(component[arm], engines[arm].profiles, overheadMs);
-	const works = ({ kernels, reformats, time }: PartFacts): boolean =>
+	const works = ({ kernels, reformats, time }: PartFacts) =>
 		kernels.length + reformats.length > 0 || time.ms > 0;
 	const working = componentsOf(engines)
 		.map((component) => ({ component, base: factsIn(component, "base"), head: factsIn(component, "head") }))
@@ -183,7 +183,7 @@ interface RowContext {
 }
 
 function foldRows(all: readonly Judged[], context: RowContext): EngineRow[] {
-	const formerShape = ({ component, base }: Judged): string =>
+	const formerShape = ({ component, base }: Judged) =>
 		component.base.map(layerLabel).sort().join() + base.precisions.join();
 	const before = groupBy(all, formerShape);
 	const changed = all.filter(isShown).map((group) => {
@@ -191,7 +191,7 @@ function foldRows(all: readonly Judged[], context: RowContext): EngineRow[] {
 		const isPrecision = causes.every(({ kind }) => kind === "precision");
 		return { group, causes, isCommon: isPrecision && settingChange(group) === group.commonPrecision };
 	});
-	const keyOf = ({ group, causes, isCommon }: (typeof changed)[number]): string => {
+	const keyOf = ({ group, causes, isCommon }: (typeof changed)[number]) => {
 		const { component, base, head, delta } = group;
 		const { tier } = component;
 		const kinds = causes.map(({ kind }) => kind);
@@ -210,9 +210,8 @@ function foldRows(all: readonly Judged[], context: RowContext): EngineRow[] {
 		const groups = own.map(({ group }) => group);
 		return rowOf(groups, { first: first.group, of, causes: first.causes }, context);
 	});
-	const weight = ({ isSignificant, changeMs }: EngineRow): number =>
-		isSignificant ? Math.abs(changeMs ?? 0) : 0;
-	const moved = ({ base, head }: EngineRow): number => Math.abs((head?.bytes ?? 0) - (base?.bytes ?? 0));
+	const weight = ({ isSignificant, changeMs }: EngineRow) => (isSignificant ? Math.abs(changeMs ?? 0) : 0);
+	const moved = ({ base, head }: EngineRow) => Math.abs((head?.bytes ?? 0) - (base?.bytes ?? 0));
 	return rows.sort((a, b) => weight(b) - weight(a) || moved(b) - moved(a));
 }
 
@@ -221,7 +220,7 @@ function rowOf(
 	{ first, of, causes }: { first: Judged; of: number; causes: EngineRow["causes"] },
 	{ isTimed, gpu, advises }: RowContext,
 ): EngineRow {
-	const partIn = (arm: Arm): EnginePart | null => {
+	const partIn = (arm: Arm) => {
 		const layers = group.flatMap(({ component }) => component[arm]);
 		const facts = group.map((one) => one[arm]);
 		return layers.length === 0 ? null : partOf(facts, layers, gpu);
@@ -260,7 +259,7 @@ function accountOf(
 	};
 	const measuredMs = runsMs.head - runsMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
-	const aloneMs = ({ base, head }: Judged): number => aloneError * Math.max(base.time.ms, head.time.ms);
+	const aloneMs = ({ base, head }: Judged) => aloneError * Math.max(base.time.ms, head.time.ms);
 	return {
 		baseMs: runsMs.base,
 		measuredMs,

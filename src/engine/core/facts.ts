@@ -11,7 +11,6 @@ import { bytesMoved, operationsOf } from "./work.ts";
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	reformats: readonly ModelLayer[];
-	/** Those with the most operations first. */
 	precisions: readonly string[];
 	bytes: number | null;
 	operations: number | null;
@@ -35,7 +34,7 @@ function sumOfKnown(values: readonly (number | null)[]): number | null {
 	return values.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0);
 }
 
-const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string =>
+const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string) =>
 	layers.map(factOf).sort().join("\n");
 
 export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
@@ -47,7 +46,7 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 			(a, b) =>
 				(operationsOf(b) ?? 0) - (operationsOf(a) ?? 0) || (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0),
 		);
-	const shapesOf = ({ outputs }: ModelLayer): string =>
+	const shapesOf = ({ outputs }: ModelLayer) =>
 		outputs
 			.map(({ dims }) => dims.join("×"))
 			.sort()

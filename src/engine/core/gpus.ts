@@ -8,13 +8,13 @@ const gpus = limits.map(({ name, memory, compute }) => ({
 	compute: new Map<string, number>(Object.entries(compute)),
 }));
 
-export interface Roofline {
+interface Roofline {
 	bound: "memory" | "compute" | "latency";
 	share: number;
 	limit: string;
 }
 
-export interface RanWork {
+interface RanWork {
 	bytes: number | null;
 	operations: number | null;
 	precision: string | null;

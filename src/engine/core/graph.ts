@@ -42,8 +42,8 @@ function drawn(group: Group): EngineGroup {
 }
 
 function inOrder(groups: readonly Group[]): Group[] {
-	const firstOf = (group: Group, arm: Arm): number =>
-		group.component[arm].reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+	const firstOf = (group: Group, arm: Arm) =>
+		group.component[arm].reduce((least, { index }) => Math.min(least, index), Infinity);
 	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
 	const inBase = groups.filter(({ component }) => component.base.length > 0);
 	let last = -1;

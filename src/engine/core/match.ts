@@ -22,7 +22,7 @@ export function operationClass(layer: ModelLayer): string {
 	return type ?? unnumbered(name).replace(/\d+/g, "#");
 }
 
-const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) => dims.join("x")).join(",");
+const outputDims = ({ outputs }: ModelLayer) => outputs.map(({ dims }) => dims.join("x")).join(",");
 
 export function layerLabel(layer: ModelLayer): string {
 	const { weights, parameters } = layer;
@@ -42,7 +42,7 @@ interface Side {
 
 function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
 	const near = neighboursOf(layers);
-	const numberOf = (label: string): number => {
+	const numberOf = (label: string) => {
 		const number = numbers.get(label) ?? numbers.size;
 		numbers.set(label, number);
 		return number;
@@ -66,12 +66,12 @@ export function matchStructures(
 	const sides = { base: sideOf(engines.base, numbers), head: sideOf(engines.head, numbers) };
 	const left = { base: new Set(open.base), head: new Set(open.head) };
 	const matches: Match[] = [];
-	const add = (match: Match): void => {
+	const add = (match: Match) => {
 		left.base.delete(match.base);
 		left.head.delete(match.head);
 		matches.push(match);
 	};
-	const addEqual = (round: number, confident: { one: number; several: number }): void => {
+	const addEqual = (round: number, confident: { one: number; several: number }) => {
 		const group = (arm: Arm) => groupBy(left[arm], (at) => sides[arm].labels[round]?.[at]);
 		const heads = group("head");
 		for (const [label, base] of group("base")) {
@@ -148,8 +148,7 @@ function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined):
 function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const { base: old, head: fresh } = sides;
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
-	const isMade = (arm: Arm, at: number): boolean =>
-		open[arm].has(at) && sides[arm].layers[at]?.region !== null;
+	const isMade = (arm: Arm, at: number) => open[arm].has(at) && sides[arm].layers[at]?.region !== null;
 	return [...open.head].flatMap((head): Match[] => {
 		if (!isMade("head", head)) return [];
 		const around = (edges: keyof Neighbours) =>
@@ -176,7 +175,7 @@ export function commonSequence(
 	const width = head.length + 1;
 	if ((base.length + 1) * width > maxCells) return [];
 	const longest = new Uint16Array((base.length + 1) * width);
-	const lengthAt = (at: number): number => longest[at] ?? 0;
+	const lengthAt = (at: number) => longest[at] ?? 0;
 	for (let row = base.length - 1; row >= 0; row -= 1) {
 		for (let column = head.length - 1; column >= 0; column -= 1) {
 			const here = row * width + column;

@@ -21,7 +21,7 @@ export interface EngineModel {
 	iterations: number;
 }
 
-export interface EngineFiles {
+interface EngineFiles {
 	info: EngineLayers | null;
 	profiles: readonly LayerProfile[];
 	graph: OnnxGraph | null;
@@ -29,7 +29,7 @@ export interface EngineFiles {
 
 export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel {
 	const timed = timesByLayer(profiles);
-	const timesOf = (key: string): number[] => {
+	const timesOf = (key: string) => {
 		const own = timed.get(key) ?? [];
 		timed.delete(key);
 		return own;
@@ -107,7 +107,7 @@ function regionsOf(graph: OnnxGraph | null): Regions {
 	const readers: number[][] = nodes.map(() => []);
 	for (const [at, own] of sources.entries()) for (const source of own) readers[source]?.push(at);
 	let steps = 0;
-	const reach = (start: number, edges: readonly (readonly number[])[]): Set<number> => {
+	const reach = (start: number, edges: readonly (readonly number[])[]) => {
 		const found = new Set([start]);
 		for (const at of found) for (const next of edges[at] ?? []) if (steps++ < maxSteps) found.add(next);
 		return found;
@@ -167,7 +167,7 @@ function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 		layers.filter(({ nodes, region }) => nodes.length > 0 && region !== null),
 		({ region }) => region,
 	);
-	const owners = (layer: ModelLayer): number | null => {
+	const owners = (layer: ModelLayer) => {
 		const served = layer.servedLayer === null ? undefined : byName.get(layer.servedLayer);
 		if (served !== undefined && (layers[served]?.nodes.length ?? 0) > 0) return served;
 		const near = nearest(layer.index, readers, layers) ?? nearest(layer.index, sources, layers);

@@ -33,7 +33,7 @@ const unsteady = 4;
 
 export function judgeDeltas(
 	changes: readonly TimedChange[],
-	iterations = Number.POSITIVE_INFINITY,
+	iterations = Infinity,
 	mayShareFactor = true,
 ): Noise {
 	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));
@@ -63,7 +63,7 @@ const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
 	const differences = changes.map(({ base, head }) => head.ms - base.ms);
-	const isSignificant = (ms: number): boolean => Math.abs(ms) >= leastCount;
+	const isSignificant = (ms: number) => Math.abs(ms) >= leastCount;
 	const exact = { halfWidthMs: 0, sharedMs: 0 };
 	return {
 		deltas: differences.map((ms) => ({ ms, ...exact, isSignificant: isSignificant(ms) })),

@@ -4,7 +4,7 @@ import type { RangeChange } from "../../../generated/result.ts";
 type Ranges = ReadonlyMap<string, number>;
 
 const mostShown = 10;
-const factorOf = ({ base, head }: RangeChange): number => Math.max(base, head) / Math.min(base, head);
+const factorOf = ({ base, head }: RangeChange) => Math.max(base, head) / Math.min(base, head);
 
 /** @param base, @param head largest absolute values by tensor. */
 export function rangeDrift(base: Ranges, head: Ranges): { changed: number; drift: RangeChange[] } {

@@ -12,12 +12,12 @@ const half = new Set(["fp16", "bf16"]);
 const narrow = new Set(["int8", "fp8", "int4", "fp4"]);
 const mostNamed = 3;
 
-const named = (labels: readonly string[]): string => {
+const named = (labels: readonly string[]) => {
 	const texts = labels.map((label) => quoted(label, 60));
 	return listNames(texts, mostNamed);
 };
 
-export interface CriticalWarning {
+interface CriticalWarning {
 	class: "fusion-skipped" | "fp32-island" | "unfused-qdq";
 	count: number;
 	text: string;
@@ -33,7 +33,7 @@ export function criticalWarnings(
 				kind === wanted && advice !== undefined ? members.map((name) => ({ name, advice })) : [],
 			),
 		);
-	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
+	const fresh = (find: (engine: EngineModel) => string[]) => {
 		const [before, after] = [new Set(base === null ? [] : find(base)), find(head)];
 		const own = after.filter((one) => !before.has(one));
 		// If an export renamed its nodes, it renamed all: then only their number shows new ones.
@@ -84,7 +84,7 @@ function islands(engine: EngineModel): string[] {
 
 function ownKernels({ layers }: EngineModel): string[] {
 	const { sources, readers } = neighboursOf(layers);
-	const isBetween = (at: number): boolean =>
+	const isBetween = (at: number) =>
 		[sources, readers].every((near) => near[at]?.some((other) => layers[other]?.kind === "compute"));
 	return layers.filter(({ kind, index }) => kind === "quantize" && isBetween(index)).map(layerName);
 }
@@ -94,7 +94,7 @@ const quantising = /(?:de)?quantize_?linear/i;
 /** A DequantizeLinear of its own whose reader computes in floats; or one for weights only. */
 function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
-	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");
+	const isFloat = (layer: ModelLayer) => isHeavy(layer) && !narrow.has(layer.precision ?? "");
 	const found = engine.layers.flatMap((layer) => {
 		if (isFloat(layer) && layer.nodes.some((node) => /dequantize_?linear/i.test(node.slice(-200))))
 			return [layer];
@@ -106,7 +106,7 @@ function unfusedQuantisation(engine: EngineModel): string[] {
 			return [];
 		return (readers[layer.index] ?? []).flatMap((at) => engine.layers[at] ?? []).filter(isFloat);
 	});
-	const product = (layer: ModelLayer): string =>
+	const product = (layer: ModelLayer) =>
 		layerName({ ...layer, nodes: layer.nodes.filter((node) => !quantising.test(node.slice(-200))) });
 	return [...groupBy(found, product).keys()];
 }

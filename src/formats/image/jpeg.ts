@@ -71,7 +71,7 @@ function sizeOf(marker: number, data: Uint8Array): number {
 		return tablesSize(data, (at) => ((data[at] as number) >> 4 === 0 ? 65 : 129));
 	if (marker === marks.tables)
 		return tablesSize(data, (at) => data.subarray(at + 1, at + 17).reduce((sum, count) => sum + count, 17));
-	return (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe ? data.length : Number.NaN;
+	return (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe ? data.length : NaN;
 }
 
 function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {

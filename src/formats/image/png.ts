@@ -53,7 +53,7 @@ function readChunks(bytes: Uint8Array): { header: Header; palette: Uint8Array; p
 		if (header === null) header = readHeader(type, data);
 		else if (type === "PLTE") palette = data.slice(0, 768);
 		else if (type === "IDAT") parts.push(data);
-		else if (type === "IEND") return { header, palette, packed: join(parts) };
+		else if (type === "IEND") return { header, palette, packed: Buffer.concat(parts) };
 		// A lower-case first letter marks chunks that a reader may skip.
 		else if (!/^[a-z]/.test(type)) throw new Error(`the unknown chunk ${JSON.stringify(type)}`);
 	}
@@ -72,16 +72,6 @@ function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Arra
 		};
 		at = dataEnd + 4;
 	}
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array {
-	const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-	let at = 0;
-	for (const part of parts) {
-		joined.set(part, at);
-		at += part.length;
-	}
-	return joined;
 }
 
 function readHeader(type: string, data: Uint8Array): Header {

@@ -17,7 +17,7 @@ export interface Gpu {
 	slices: readonly MigSlice[];
 }
 
-export interface MigSlice {
+interface MigSlice {
 	uuid: string;
 	profile: string;
 }
@@ -29,8 +29,8 @@ export function parseGpus(csv: string, fields: readonly QueryField[], list: stri
 		const row = splitCells(line);
 		if (row.length !== fields.length) return [];
 		const cells = new Map(fields.map(({ key }, place) => [key, row[place]]));
-		const text = (key: string): string | null => cellText(cells.get(key));
-		const value = (key: string): number | null => cellNumber(cells.get(key));
+		const text = (key: string) => cellText(cells.get(key));
+		const value = (key: string) => cellNumber(cells.get(key));
 		const [index, uuid] = [value("index"), text("uuid")];
 		if (index === null || uuid === null) return [];
 		return [

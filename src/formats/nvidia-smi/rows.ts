@@ -4,7 +4,6 @@ import type { QueryField } from "./query.ts";
 
 type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
-	/** Not a row: blank, incomplete at the end, or a message. */
 	| { state: "skipped"; why: string }
 	| { state: "lost"; why: string };
 
@@ -30,7 +29,7 @@ export function parseSampleLine(line: string, fields: readonly QueryField[], atM
 }
 
 function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number): TelemetrySample {
-	const value = (key: string): number | null => cellNumber(cells.get(key));
+	const value = (key: string) => cellNumber(cells.get(key));
 	return {
 		atMs,
 		smClockMhz: value("clocks.sm"),
@@ -71,15 +70,10 @@ export function parseAppLine(line: string): AppRow | null {
 	};
 }
 
-interface DmonParser {
-	push(line: string): ReadonlyMap<string, string> | null;
-	columns(): readonly string[];
-}
-
-export function dmonParser(): DmonParser {
+export function dmonParser() {
 	let names: string[] = [];
 	return {
-		push(line) {
+		push(line: string) {
 			const cells = line.replace("#", " ").trim().split(/\s+/);
 			// The second header line has units.
 			if (line.trimStart().startsWith("#")) {
@@ -99,7 +93,7 @@ export function hasGpm(columns: readonly string[]): boolean {
 
 /** The first row has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
-	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
+	const percent = (column: string) => fraction(cellNumber(row.get(column)));
 	const [smUtilisation, memoryBandwidth] = [percent("smutil"), percent("dram")];
 	if (smUtilisation === null && memoryBandwidth === null) return null;
 	return {
@@ -125,7 +119,7 @@ export function cellText(text = ""): string | null {
 
 export function cellNumber(text: string | undefined): number | null {
 	const match = /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cellText(text) ?? "");
-	const value = match ? Number(match[1]) : Number.NaN;
+	const value = match ? Number(match[1]) : NaN;
 	return Number.isFinite(value) ? value : null;
 }
 

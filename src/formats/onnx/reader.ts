@@ -20,7 +20,7 @@ import { readAttribute, readSparseTensor, readTensor, spans } from "./tensor.ts"
 import { type Span, WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; a far higher number is a random file, not a model. */
-const isPlausibleIr = (version: number): boolean => version > 0 && version <= 1000;
+const isPlausibleIr = (version: number) => version > 0 && version <= 1000;
 
 /**
  * ModelProto: ir_version 1, producer_name 2, producer_version 3, graph 7, opset_import 8, functions 25.

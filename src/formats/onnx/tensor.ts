@@ -146,7 +146,7 @@ function rawValues(dtype: OnnxDType, raw: Uint8Array, elements: number): number[
 		const pattern = ((raw[Math.floor(bit / 8)] ?? 0) >>> (bit % 8)) & ((1 << bits) - 1);
 		const format = rareFloats[dtype];
 		if (format !== undefined) return floatOf(pattern, format);
-		if (dtype === "float8e8m0") return pattern === 255 ? Number.NaN : 2 ** (pattern - 127);
+		if (dtype === "float8e8m0") return pattern === 255 ? NaN : 2 ** (pattern - 127);
 		return dtype === "int2" && pattern > 1 ? pattern - 4 : pattern;
 	});
 }

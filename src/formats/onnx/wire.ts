@@ -3,15 +3,12 @@ import type { ConfigError } from "../../core/errors.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits, unreadable } from "./head.ts";
 
-const minWindowBytes = 2 * 1024;
-const maxWindowBytes = 256 * 1024;
+const windowBytes = 16 * 1024;
 
-/** It doubles during sequential reads, and is small again after skipping a payload. */
 class ByteWindow {
 	#source: ByteSource;
 	#bytes: Buffer = Buffer.alloc(0);
 	#start = 0;
-	#length = minWindowBytes / 2;
 
 	constructor(source: ByteSource) {
 		this.#source = source;
@@ -30,9 +27,7 @@ class ByteWindow {
 	}
 
 	#fill(position: number, atLeast: number): void {
-		const runsOn = position >= this.#start && position <= this.#start + this.#bytes.length;
-		this.#length = runsOn ? Math.min(this.#length * 2, maxWindowBytes) : minWindowBytes;
-		const length = Math.min(Math.max(this.#length, atLeast), Math.max(0, this.#source.size - position));
+		const length = Math.min(Math.max(windowBytes, atLeast), Math.max(0, this.#source.size - position));
 		const { buffer, byteOffset, length: read } = this.#source.read(position, length);
 		this.#bytes = Buffer.from(buffer, byteOffset, read);
 		this.#start = position;

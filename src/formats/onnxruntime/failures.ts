@@ -36,7 +36,6 @@ export function explainRun(message: string): string {
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-/** The failed function and its location do not concern the model. */
 function stripFraming(message: string): string {
 	return message
 		.slice(0, 10_000)

@@ -10,7 +10,7 @@ export interface Field {
 	whole: Uint8Array;
 }
 
-export interface WireProblem {
+interface WireProblem {
 	got: string;
 }
 
@@ -46,15 +46,12 @@ function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; e
 
 /** An unsigned 64-bit varint; null if it does not end within ten bytes of the message. */
 export function readVarint(bytes: Uint8Array, at: number): { value: bigint; end: number } | null {
-	// Short varints, which are the most, need no big integers.
-	let low = 0;
 	let value = 0n;
 	for (let i = 0; i < 10; i += 1) {
 		const byte = bytes[at + i];
 		if (byte === undefined) return null;
-		if (i < 4) low |= (byte & 0x7f) << (7 * i);
-		else value |= BigInt(byte & 0x7f) << BigInt(7 * i);
-		if (byte < 0x80) return { value: BigInt.asUintN(64, value | BigInt(low)), end: at + i + 1 };
+		value |= BigInt(byte & 0x7f) << BigInt(7 * i);
+		if (byte < 0x80) return { value: BigInt.asUintN(64, value), end: at + i + 1 };
 	}
 	return null;
 }

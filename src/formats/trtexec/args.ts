@@ -35,9 +35,9 @@ type Modelled = Configured & { model: { path: string; onnx: OnnxModel } };
 
 const mebibyte = 1024 * 1024;
 
-const numberOf = ({ trtexec: { version } }: Runner): number => version.major * 100 + version.minor;
+const numberOf = ({ trtexec: { version } }: Runner) => version.major * 100 + version.minor;
 
-const flag = (name: string, value: string | number | undefined): string[] =>
+const flag = (name: string, value: string | number | undefined) =>
 	value === undefined ? [] : [`${name}=${value}`];
 
 function unsupported(what: string, key: string, { trtexec }: Runner): SettingError {

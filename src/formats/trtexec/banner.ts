@@ -54,7 +54,7 @@ interface TrtexecDevice {
 const mebibyte = 1024 * 1024;
 
 export function parseDeviceSection(text: string): TrtexecDevice | null {
-	const value = (key: string, pattern: string): string | null =>
+	const value = (key: string, pattern: string) =>
 		new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;
 	const name = value("Selected Device", ".{1,100}");
 	if (name === null) return null;

@@ -79,13 +79,13 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 		timingCache: { isLocal: false, entries: null },
 		warnings: [],
 	};
-	const takeWarning = (text: string): void => {
+	const takeWarning = (text: string) => {
 		const found = classifyWarning(text);
 		const known = facts.warnings.find((warning) => warning.class === found);
 		if (known) known.count += 1;
 		else if (found !== null) facts.warnings.push({ class: found, count: 1, example: text.slice(0, 300) });
 	};
-	const takeInfo = (text: string): void => {
+	const takeInfo = (text: string) => {
 		const { memory, timingCache } = facts;
 		for (const key of memoryKeys) {
 			const found = numberIn(memoryPatterns[key], text);

@@ -13,7 +13,7 @@ export function parseCalibrationCache(text: string): Map<string, number> | null 
 		const [, name = "", hex = ""] = /^(.+): ([\da-f]{1,8})$/i.exec(line) ?? [];
 		view.setUint32(0, Number.parseInt(hex, 16));
 		const range = 127 * view.getFloat32(0);
-		if (name !== "" && range >= 0 && range < Number.POSITIVE_INFINITY) ranges.set(name, range);
+		if (name !== "" && range >= 0 && range < Infinity) ranges.set(name, range);
 	}
 	return ranges;
 }

@@ -2,7 +2,6 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
-import { exportFlags } from "./failures/false-success.ts";
 import {
 	type CodedRule,
 	type Facts,
@@ -13,7 +12,7 @@ import {
 	titleOf,
 } from "./failures/rule.ts";
 import { createLogScan, type LogScan } from "./log-scan.ts";
-import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
+import type { LogLine, WrittenFile } from "./transcript.ts";
 
 export interface Evidence extends RunFacts {
 	lines?: Iterable<LogLine>;
@@ -78,12 +77,12 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Foun
 	});
 }
 
-const isCause = ({ rule }: Found): boolean => rule.rank === undefined;
+const isCause = ({ rule }: Found) => rule.rank === undefined;
 
 /** Causes first, then symptoms, each in log order; catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
-	const rankOf = ({ rule }: Found): number => [undefined, "symptom", "fallback"].indexOf(rule.rank);
-	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
+	const rankOf = ({ rule }: Found) => [undefined, "symptom", "fallback"].indexOf(rule.rank);
+	const lineOf = (entry: Found) => entry.lines[0]?.number ?? 0;
 	return found.toSorted((a, b) => rankOf(a) - rankOf(b) || lineOf(a) - lineOf(b));
 }
 
@@ -94,11 +93,11 @@ function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
 		.map(({ number, text }) => ({ line: number, text: text.slice(0, excerptChars) }));
 }
 
-const isFilled = ({ text }: LogLine): boolean => text.trim() !== "";
+const isFilled = ({ text }: LogLine) => text.trim() !== "";
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const reported = found.lines[0];
-	const first = reported?.number ?? Number.POSITIVE_INFINITY;
+	const first = reported?.number ?? Infinity;
 	// The parser names the node well before it reports the problem.
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < first ? [node.line] : [];
@@ -197,15 +196,4 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 		toDiagnosis(logged, scan) ??
 		unknown(facts, scan)
 	);
-}
-
-/** A recording lists every file that the run wrote below its folder. */
-export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
-	const { exitCode, signal, spawnError, argv, wrote } = meta;
-	const flags = flagsOf(argv);
-	const written = new Set(wrote.map((file) => file.path));
-	const absent = exportFlags
-		.map((flag) => flags.get(flag) ?? "")
-		.filter((path) => path !== "" && !path.startsWith("/") && !written.has(path));
-	return { exitCode, signal, spawnError, argv, wrote, absent };
 }

@@ -1,5 +1,5 @@
 // Reads names of layers.
-export interface NamedParts {
+interface NamedParts {
 	nodes: string[];
 	foreign: readonly [from: string, to: string] | null;
 	servedLayer: string | null;
@@ -37,11 +37,11 @@ function foreignEnds(name: string): readonly [string, string] | null {
 const tokens = /PWN\(| \+ | \|\| |[(),]|[^(), +|P]+|./gs;
 
 /** Splits at ` + ` and ` || `, inside any depth of `PWN(a, b)`. Parentheses within names stay. */
-export function splitFused(name: string): string[] {
+function splitFused(name: string): string[] {
 	const found = new Set<string>();
 	const open: boolean[] = [];
 	let node = "";
-	const end = (): void => {
+	const end = () => {
 		if (!added.test(node.trim())) found.add(node.trim());
 		node = "";
 	};

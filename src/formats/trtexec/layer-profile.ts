@@ -17,7 +17,7 @@ function toTime(line: string): LayerTime | null {
 	if (from < nameStart.length || to < from) return null;
 	const [, sum, average] = figures.exec(line.slice(to)) ?? [];
 	if (average === undefined) return null;
-	const averageMs = Number.isFinite(Number(sum)) ? Number(average) : Number.NaN;
+	const averageMs = Number.isFinite(Number(sum)) ? Number(average) : NaN;
 	return { name: line.slice(from, to), averageMs, share: 0 };
 }
 
@@ -42,7 +42,7 @@ export function parseProfile(text: string): LayerProfile {
 	};
 }
 
-export interface TimedEngine {
+interface TimedEngine {
 	layers: ArmLayers;
 	info: EngineLayers | null;
 	times: LayerProfile;

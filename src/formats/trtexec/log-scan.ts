@@ -6,7 +6,7 @@ import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts
 import { parseDumpLine } from "./output-dump.ts";
 import type { LogLine } from "./transcript.ts";
 
-export interface Hit {
+interface Hit {
 	line: LogLine;
 	names: Names;
 }
@@ -108,24 +108,24 @@ export function createLogScan(): { feed(line: LogLine): void; result(): LogScan 
 	const errors: LogLine[] = [];
 	const lastErrors: LogLine[] = [];
 	const tail: LogLine[] = [];
-	const match = (level: LogLine["level"], line: LogLine): void => {
+	const match = (level: LogLine["level"], line: LogLine) => {
 		for (const entry of byLevel.get(level) ?? []) {
 			if (hits.has(entry)) continue;
 			const found = (entry instanceof RegExp ? entry : entry.pattern).exec(line.text);
 			if (found) hits.set(entry, { line, names: cleanNames(found.groups) });
 		}
 	};
-	const takeError = (line: LogLine): void => {
+	const takeError = (line: LogLine) => {
 		match("error", line);
 		facts.node = readNode(facts.node, line);
-		// If the stream is unknown, a line without a level is searched but not shown as an error.
-		if (line.level === "none" && line.stream === undefined) return;
+		// A line without a level is searched but not shown as an error.
+		if (line.level === "none") return;
 		if (errors.length < maxErrorLines) errors.push(line);
 		keepLast(lastErrors, line);
 	};
-	const takePlain = (line: LogLine): void => {
+	const takePlain = (line: LogLine) => {
 		readMarks(facts, line.text);
-		if (line.stream !== "out" && !line.text.startsWith("&&&&")) takeError(line);
+		if (!line.text.startsWith("&&&&")) takeError(line);
 	};
 	return {
 		feed: (line) => {

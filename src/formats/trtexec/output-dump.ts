@@ -52,7 +52,6 @@ export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): num
 	return Math.ceil((elements * bits) / 8);
 }
 
-/** null for types that goldens do not support. */
 export function dumpDType(dtypeText: string): DType | null {
 	return Object.hasOwn(dtypeOf, dtypeText) ? (dtypeOf[dtypeText] ?? null) : null;
 }

@@ -1,13 +1,9 @@
-// Reads trtexec's output, a recorded transcript or a plain log, into lines.
-import { ConfigError } from "../../core/errors.ts";
-import { fieldsOf } from "../../core/found.ts";
+// Reads trtexec's output into lines.
 
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
 export interface LogLine {
 	number: number;
-	stream?: "out" | "err";
-	atMs?: number;
 	level: LogLevel;
 	text: string;
 }
@@ -28,7 +24,6 @@ const ansi = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const needsCleaning = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 const prefix = /^\s*\[\d\d\/\d\d\/\d{4}-\d\d:\d\d:\d\d\] \[([VIWEF])\]/;
-const transcriptLine = /^\s*\[\s*\d+(?:\.\d+)?\s*,\s*"(?:out|err)"\s*,/;
 
 function cleanText(raw: string): string {
 	const cut = raw.length > longestLineChars ? raw.slice(0, longestLineChars) : raw;
@@ -56,36 +51,19 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 	};
 }
 
-function parseTranscriptLine(raw: string, number: number): LogLine {
-	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
-	try {
-		const [atMs, stream, text] = JSON.parse(raw);
-		if (typeof text === "string")
-			return {
-				...parseLogLine(text, number),
-				stream: stream === "err" ? "err" : "out",
-				atMs: Number(atMs),
-			};
-	} catch {
-		// Not a transcript.
-	}
-	return parseLogLine(raw, number);
-}
-
 /** Buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void) {
 	const decoder = new TextDecoder("utf-8", { fatal: false });
 	let pending = "";
 	let number = 0;
-	const emit = (raw: string): void => {
+	const emit = (raw: string) => {
 		number++;
-		onLine(parseTranscriptLine(raw.endsWith("\r") ? raw.slice(0, -1) : raw, number));
+		onLine(parseLogLine(raw.endsWith("\r") ? raw.slice(0, -1) : raw, number));
 	};
-	// A transcript line contains its text escaped, so it can be longer than the text.
-	const append = (part: string): void => {
-		if (pending.length < 4 * longestLineChars) pending += part.slice(0, 4 * longestLineChars);
+	const append = (part: string) => {
+		if (pending.length < longestLineChars) pending += part.slice(0, longestLineChars);
 	};
-	const take = (text: string): void => {
+	const take = (text: string) => {
 		let from = 0;
 		for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", from)) {
 			append(text.slice(from, at));
@@ -96,8 +74,8 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 		append(text.slice(from));
 	};
 	return {
-		push: (bytes: Uint8Array): void => take(decoder.decode(bytes, { stream: true })),
-		end: (): void => {
+		push: (bytes: Uint8Array) => take(decoder.decode(bytes, { stream: true })),
+		end: () => {
 			take(decoder.decode());
 			if (pending !== "") emit(pending);
 			pending = "";
@@ -108,37 +86,4 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 export interface WrittenFile {
 	path: string;
 	bytes: number;
-}
-
-export interface RecordingMeta {
-	argv: readonly string[];
-	exitCode: number | null;
-	signal: string | null;
-	spawnError: string | null;
-	wrote: readonly WrittenFile[];
-}
-
-/** @throws ConfigError usage. */
-export function parseRecordingMeta(text: string): RecordingMeta {
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch (cause) {
-		throw new ConfigError({ code: "usage", message: "meta.json is not JSON.", cause });
-	}
-	const { argv, exitCode, signal, spawnError, wrote } = fieldsOf(value);
-	if (!Array.isArray(argv)) {
-		const fix = "Point diagnose at a recording's folder or at a plain log.";
-		throw new ConfigError({ code: "usage", message: "meta.json has no argv.", fix });
-	}
-	return {
-		argv: argv.filter((argument): argument is string => typeof argument === "string"),
-		exitCode: typeof exitCode === "number" ? exitCode : null,
-		signal: typeof signal === "string" ? signal : null,
-		spawnError: typeof spawnError === "string" ? spawnError : null,
-		wrote: Object.entries(fieldsOf(wrote)).flatMap(([path, file]) => {
-			const { bytes } = fieldsOf(file);
-			return typeof bytes === "number" && bytes >= 0 ? [{ path, bytes }] : [];
-		}),
-	};
 }

@@ -5,15 +5,9 @@ import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
 import type { LogScan } from "./log-scan.ts";
 import { dumpBytes } from "./output-dump.ts";
 
-export interface TouchedFiles {
-	model: string | null;
-	inputs: readonly string[];
-	plan: string | null;
-}
-
-export function touchedFiles(evidence: Evidence & { scan: LogScan }): TouchedFiles {
+export function touchedFiles(evidence: Evidence & { scan: LogScan }) {
 	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
-	const path = (flag: string): string | null => flags.get(flag) || null;
+	const path = (flag: string) => flags.get(flag) || null;
 	const inputs = [...evidence.scan.facts.loadedInputs.values()].map((loaded) => loaded.path);
 	return { model: path("--onnx"), inputs: [...new Set(inputs)], plan: path("--saveEngine") };
 }

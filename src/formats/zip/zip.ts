@@ -11,7 +11,7 @@ export interface ZipEntry {
 	isLink: boolean;
 }
 
-export type ZipAnswer<Value> = Value | string;
+type ZipAnswer<Value> = Value | string;
 
 /** Signatures, sizes and fields by PKWARE's APPNOTE 6.3.10, 4.3 and 4.5.3. */
 const endSignature = 0x06054b50;

@@ -89,7 +89,6 @@ export interface RecordedModel extends GoldenTarget {
 	state: "written" | "same";
 	manifest: GoldenManifest;
 	old: GoldenManifest | null;
-	/** null if there is nothing to compare with. */
 	change: GoldenChange | null;
 }
 

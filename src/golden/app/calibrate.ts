@@ -74,7 +74,6 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	return fails ? exitCodes.failed : exitCodes.ok;
 }
 
-/** @throws ConfigError usage if nobody is named. */
 async function changeOf(reason: string | undefined, given: string | undefined, cwd: string): Promise<Change> {
 	const processes = createProcesses({ env: childEnvironment() });
 	const author = await findAuthor(given, cwd, processes).finally(() => processes.killAll());
@@ -112,7 +111,7 @@ function multipleOf(text: string): number {
 
 function givenLimits(texts: readonly string[]): Map<string, number> {
 	return new Map(
-		texts.map((text): [string, number] => {
+		texts.map((text) => {
 			const cut = text.lastIndexOf("=");
 			const limit = Number(text.slice(cut + 1));
 			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
@@ -121,7 +120,7 @@ function givenLimits(texts: readonly string[]): Map<string, number> {
 	);
 }
 
-export interface Calibration {
+interface Calibration {
 	result: Result;
 	home: string;
 	goldens: readonly CalibratedGolden[];
@@ -133,7 +132,6 @@ export interface CalibratedGolden {
 	engines: readonly CalibratedErrors[];
 }
 
-/** @throws as gate. */
 export async function calibrateEngines(
 	options: Omit<GateOptions, "adapt" | "head" | "base">,
 	given: Omit<CalibrationRule, "backend">,
@@ -186,7 +184,6 @@ function onlyGoldens(config: Config): Config {
 	return { ...config, models, baseline: { from: "base-ref" }, cache: { ...config.cache, verdicts: false } };
 }
 
-/** null if no engine gave new evidence. */
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,

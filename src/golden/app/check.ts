@@ -107,7 +107,6 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	}
 	const expected = await readTensors(golden.outputs, home, checking.ports);
 	whole?.see(golden, { expected, got });
-	// The judge reports missing outputs.
 	const sides = { ...ref, golden, expected, got };
 	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
 }
@@ -160,7 +159,7 @@ async function outputsInFolder(
 	return got;
 }
 
-export interface CheckReport {
+interface CheckReport {
 	golden: string;
 	precision: Precision;
 	outputs: string;
@@ -249,7 +248,7 @@ function nearLine(check: GoldenCheck, caseId: string | null): string {
 }
 
 function roomOf({ got, allowed, bound }: GoldenCheck): number {
-	const value = Number(got ?? Number.NaN);
-	if (allowed === null || Number.isNaN(value)) return Number.POSITIVE_INFINITY;
+	const value = Number(got ?? NaN);
+	if (allowed === null || Number.isNaN(value)) return Infinity;
 	return bound === "at-most" ? allowed - value : value - allowed;
 }

@@ -177,7 +177,6 @@ const kindNames = Object.keys(kinds).join(", ");
 
 export interface Preprocessing {
 	folder: string;
-	/** undefined: see `byInput`. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }

@@ -31,7 +31,6 @@ export interface InputPort {
 	axes: readonly OnnxDim[] | null;
 	/** null for an axis of open size, or as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
-	/** null if a size is unknown. */
 	shape: readonly number[] | null;
 }
 
@@ -71,7 +70,6 @@ interface InputRecipe {
 export interface Recipes {
 	inputs: readonly InputPort[];
 	seed: number;
-	/** null if nothing says which values suit the input. */
 	byInput: ReadonlyMap<string, InputRecipe | null>;
 }
 
@@ -79,7 +77,6 @@ interface Generating {
 	model: OnnxModel;
 	seed: number;
 	generators: readonly string[];
-	/** Number of the first case; 0 if absent. */
 	from?: number;
 }
 

@@ -15,7 +15,6 @@ import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
-/** null if there is no golden. @throws ConfigError golden-invalid. */
 export async function readManifest(path: string, shown = path): Promise<GoldenManifest | null> {
 	try {
 		return parseManifest(await readInputText(path, inputKinds.golden, shown), shown);
@@ -52,7 +51,6 @@ function settingsOf(command: string): string {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
-/** null if its tensors are damaged, or its inputs have changed. */
 export async function readBegun(
 	manifest: GoldenManifest,
 	folder: string,
@@ -97,7 +95,7 @@ export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGo
 		await rm(previousPath, { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
-	const save = async (manifest: GoldenManifest): Promise<void> => {
+	const save = async (manifest: GoldenManifest) => {
 		if (saved === null) {
 			await files.makeFolder(folder);
 			if (before !== null) await files.writeText(previousPath, manifestText(before));

@@ -64,7 +64,6 @@ export async function proposeGoldens(recorded: RecordedGoldens, job: GoldenJob):
 	}
 }
 
-/** @throws ConfigError proposal-refused, PlatformError. */
 async function sendPull(
 	pull: GoldenPull,
 	body: string,

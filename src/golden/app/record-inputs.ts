@@ -134,7 +134,6 @@ async function previousPictures(files: GoldenCase["inputs"], folder: string) {
 	return Object.keys(pictures).length === 0 ? undefined : pictures;
 }
 
-/** @throws ConfigError usage if --dims or --shape asks for other sizes than those of the given inputs. */
 function checkGiven(
 	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
 	model: OnnxModel,
@@ -205,7 +204,6 @@ async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 	return found;
 }
 
-/** @throws ConfigError config-dims if real inputs contradict the options, the model, or each other. */
 function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding): void {
 	const checked = new Set<string>();
 	const check = shapeCheck(model.onnx);
@@ -244,7 +242,6 @@ interface Chosen {
 
 const limitMs = 10_000;
 
-/** @throws ConfigError config-dims if no sizes run. */
 async function chooseSizes(
 	finding: Finding,
 	source: ShapeSource,

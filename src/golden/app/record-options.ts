@@ -52,7 +52,6 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		/** Path of a golden that the config does not name yet. */
 		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		/** Number of cases to generate; undefined if not given. */
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
@@ -60,7 +59,6 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes,
 		mayBeOne: configured.mayBeOne,
-		/** Sizes to add cases at. */
 		timed: whether === "none" ? [] : configured.timed,
 		addsTimed: whether === "config",
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
@@ -168,7 +166,6 @@ function parseShares(texts: readonly string[]): LeastShares {
 	);
 }
 
-/** The given author, else git's user; undefined if there is none. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

@@ -119,7 +119,6 @@ async function conclude(
 	return { state: "written", manifest };
 }
 
-/** @throws ConfigError usage if a golden would change without an author and a reason. */
 function checkChange(old: GoldenManifest | null, options: RecordOptions, author: string | undefined): void {
 	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
 	if (old === null || missing === null) return;
@@ -167,7 +166,6 @@ function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 	return `${lines.join("\n")}\n`;
 }
 
-/** @throws ConfigError golden-invalid if the limits do not fit the outputs; usage. */
 function assembleGolden(
 	{ answers, noise, rounding }: Evidence,
 	limits: Limits,

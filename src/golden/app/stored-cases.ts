@@ -202,7 +202,6 @@ function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	);
 }
 
-/** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
 async function readTextCases(path: string, reading: Reading): Promise<Record<string, Tensor>[]> {
 	const rows = rowsOf(reading.recipes.inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
@@ -247,7 +246,6 @@ async function readTextCases(path: string, reading: Reading): Promise<Record<str
 const maxLineChars = 20_000;
 const maxLines = 10_000;
 
-/** @throws ConfigError tensor-invalid if it is not UTF-8 in lines. */
 function linesOf(bytes: Uint8Array, path: string): string[] {
 	const all = new TextDecoder().decode(bytes).split(/\r?\n/);
 	if (!isUtf8(bytes)) {

@@ -25,7 +25,7 @@ import { distanceBetween } from "../core/probes/distance.ts";
 import type { Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
-export interface BisectInput {
+interface BisectInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
 	verdicts: readonly GoldenVerdict[];
@@ -38,9 +38,7 @@ export interface BisectInput {
 	budgetMs: number;
 }
 
-export type BisectPorts = Required<
-	Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">
-> & {
+type BisectPorts = Required<Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">> & {
 	backend: Pick<Backend, "build" | "infer">;
 	clock: Pick<Clock, "now">;
 };
@@ -247,7 +245,7 @@ function outputsOf(result: InferResult): Outputs | string {
 	return first?.state === "done" ? first.outputs : (first?.message ?? "nothing came back");
 }
 
-const folderOf = ({ input, head, tally }: Work, what: string): string =>
+const folderOf = ({ input, head, tally }: Work, what: string) =>
 	`${input.outFolder}/scratch/bisect-${folderName(head.spec.id)}/${tally.rounds}-${what}`;
-const logOf = ({ input, head, tally }: Work, what: string): string =>
+const logOf = ({ input, head, tally }: Work, what: string) =>
 	`${input.outFolder}/logs/bisect-${folderName(head.spec.id)}-${tally.rounds}-${what}.log`;

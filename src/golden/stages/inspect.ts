@@ -39,7 +39,6 @@ export interface InspectedLimit {
 	label: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
-	/** Present if it is a single number for all cases. */
 	scope?: "set";
 	/** For the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];
@@ -177,7 +176,7 @@ function limitsOf(
 			scope: scope === "set" ? scope : undefined,
 			allowed: byPrecision.map(({ precision, comparators }) => ({
 				precision,
-				limit: comparators[index]?.allowed ?? Number.NaN,
+				limit: comparators[index]?.allowed ?? NaN,
 			})),
 			timesNoise: hasNoise ? comparator.allowed / floor : undefined,
 		};

@@ -5,14 +5,14 @@ import type { KeptVerdicts } from "../../ports/world.ts";
 import { composedOf } from "./timed-sizes.ts";
 import type { Verified, VerifyInput } from "./verify.ts";
 
-export interface VerdictFacts {
+interface VerdictFacts {
 	/** A later version may judge otherwise. */
 	version: string;
 	backend: BackendFacts;
 	environment: Readonly<Record<string, string>>;
 }
 
-export interface TakenOver {
+interface TakenOver {
 	engineId: string;
 	verdicts: readonly GoldenVerdict[];
 	/** ISO 8601, UTC. */

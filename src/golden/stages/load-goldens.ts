@@ -34,8 +34,7 @@ type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 const manyCases = 1000;
 const casesBetweenLabels = 100;
 
-/** Goldens by the id of the head's engine. */
-export interface Goldens {
+interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
 	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
 	faults: ReadonlyMap<string, ConfigError>;
@@ -48,7 +47,6 @@ interface GoldenInput {
 	headFolder: string;
 	/** Absent without a base, or if both sides are the same files. */
 	baseFolder?: string | undefined;
-	/** Whether a change is under review. */
 	limitsOfBase: boolean;
 }
 

@@ -13,7 +13,7 @@ import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import { probeSubject } from "../core/probes/subject.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
-export interface ProbeInput {
+interface ProbeInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
 	outFolder: string;

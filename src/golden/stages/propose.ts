@@ -130,7 +130,6 @@ async function findTarget(
 	return { head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** null if there is none. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;

@@ -126,7 +126,6 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 	return { answers, noise, runs: left };
 }
 
-/** @throws ConfigError golden-uninformative if every case is noise. */
 function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]): number[] {
 	const noisy = findNoiseCases(outputs, runs, partsOfOutputs(outputs));
 	const idOf = (index: number) => quoteName(cases[index]?.id ?? "");

@@ -49,7 +49,6 @@ export interface RecordInput extends RecordJob {
 export interface Evidence {
 	answers: Answers;
 	noise: NoiseFloor | null;
-	/** null: no precision was emulated. */
 	rounding: RoundingRecord | null;
 	strayed: Pick<LimitEvidence, "noise" | "rounded">;
 }
@@ -172,7 +171,6 @@ function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limi
 	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
 }
 
-/** Whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard;

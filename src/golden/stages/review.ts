@@ -10,7 +10,7 @@ import { distance } from "../core/record/noise-floor.ts";
 import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readGolden, readTensor } from "./load-goldens.ts";
 
-export interface ReviewGoldensInput {
+interface ReviewGoldensInput {
 	baseEngines: readonly EngineSpec[];
 	headEngines: readonly EngineSpec[];
 	goldens: ReadonlyMap<string, GoldenSet>;

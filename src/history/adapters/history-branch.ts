@@ -22,7 +22,7 @@ import type { HistoryStore } from "../../ports/history.ts";
 import type { HistoryFile } from "../core/files.ts";
 import { readFolder, toBytes } from "./history-folder.ts";
 
-export interface HistoryBranchOptions {
+interface HistoryBranchOptions {
 	repository: string;
 	branch: string;
 	processes: Processes;
@@ -91,7 +91,7 @@ async function withScratch<Value>(
 	const own = gitIn(repository, processes, access);
 	return inNewFolder("trtgate-history-", async (folder) => {
 		const env = variablesOf([...scratchSettings, ...(await remoteSettings(own, access))]);
-		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
+		const run = (args: readonly string[], call: GitCall = {}) =>
 			own([`--git-dir=${folder}`, ...args], {
 				timeoutMs: slowMs,
 				...call,
@@ -126,7 +126,7 @@ async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<
 			: [[entry.slice(0, at), entry.slice(at + 1)]];
 	});
 	const name = pickRemote(settings.flatMap(([key]) => /^remote\.(.*)\.url$/.exec(key)?.[1] ?? []));
-	const last = (key: string): string | undefined => settings.findLast(([own]) => own === key)?.[1];
+	const last = (key: string) => settings.findLast(([own]) => own === key)?.[1];
 	const url = name === null ? undefined : (last(`remote.${name}.pushurl`) ?? last(`remote.${name}.url`));
 	const token =
 		access === undefined || (await own.identity()) !== "token"

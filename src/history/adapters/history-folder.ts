@@ -16,7 +16,7 @@ const maxFiles = 200_000;
 
 export function historyFolder(root: string): HistoryStore {
 	const files = fileStore();
-	const write = async (file: HistoryFile): Promise<void> => {
+	const write = async (file: HistoryFile) => {
 		await files.makeFolder(join(root, dirname(file.path)));
 		await files.writeBytes(join(root, file.path), toBytes(file));
 	};

@@ -7,7 +7,7 @@ import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
-export interface FoundTag {
+interface FoundTag {
 	tag: Tag;
 	isAncestor: boolean;
 }
@@ -116,7 +116,7 @@ async function edges(revisions: readonly string[], { git }: Walk): Promise<strin
 
 async function isAncestor(commit: string, of: string, walk: Walk): Promise<boolean> {
 	const { git, remote } = walk;
-	const isKnown = async (): Promise<boolean> =>
+	const isKnown = async () =>
 		succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);

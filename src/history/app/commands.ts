@@ -50,7 +50,6 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	return exitCodes.ok;
 }
 
-/** A result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(
@@ -84,7 +83,7 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
-	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
+	const describe = (shift: ReturnType<typeof openShifts>[number]) =>
 		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;
 	const found = acceptance(findings, {
 		patterns: parsePatterns(args.positionals.join()),

@@ -19,7 +19,7 @@ import { kindOf } from "../core/points.ts";
 import { pinToLink, readSeries } from "../core/series.ts";
 import { sha256 } from "./open-store.ts";
 
-export interface Keeping {
+interface Keeping {
 	store: HistoryStore;
 	outFolder: string;
 	files: Files;
@@ -39,7 +39,7 @@ const maxSkipped = 5;
 export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 	const identity = identityOf(gpuUuid);
 	let read: Promise<readonly HistoryFile[]> | undefined;
-	const known = (): Promise<readonly HistoryFile[]> => {
+	const known = () => {
 		read ??= store.read();
 		return read;
 	};
@@ -47,7 +47,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 		const { records, skipped } = readHistory([...(await known()), ...(added === null ? [] : [added])]);
 		return { series: readSeries(records.map(({ record }) => record)), skipped };
 	};
-	const fileFor = (result: RecordedFacts, rows: readonly HistoryRow[]): HistoryFile | null => {
+	const fileFor = (result: RecordedFacts, rows: readonly HistoryRow[]) => {
 		const record = recordOf(result, identity, sha256);
 		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
 	};
@@ -123,7 +123,7 @@ function identityOf(gpuUuid: string | null = null): RunIdentity {
 		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-export interface SideRun {
+interface SideRun {
 	base: string;
 	head: string;
 	out: string;

@@ -10,7 +10,7 @@ import type { HistoryStore } from "../../ports/history.ts";
 import { historyBranch } from "../adapters/history-branch.ts";
 import { historyFolder } from "../adapters/history-folder.ts";
 
-export interface HistoryPlace {
+interface HistoryPlace {
 	folder?: string | undefined;
 	branch?: string | undefined;
 }

@@ -38,8 +38,7 @@ export function findAlarms({ chains: all, runs }: Series) {
 
 /** Newest first, with their shifts. Steps in the same run share an alarm, even if decided on different nights. */
 function grouped(shifts: readonly ShiftOf[]) {
-	const surprise = ({ shift }: ShiftOf): number =>
-		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
+	const surprise = ({ shift }: ShiftOf) => Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
 	const byStart = groupBy(shifts, ({ start, foundBy }) => `${start} ${foundBy === "creep"}`);
 	const alarms = [...byStart.values()].map((own) => {
 		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
@@ -47,7 +46,6 @@ function grouped(shifts: readonly ShiftOf[]) {
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
-			/** Largest relative to the noise first. */
 			shifts: sorted as readonly ShiftOf[],
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
 			cause: first?.cause ?? ("noise" as const),
@@ -58,7 +56,6 @@ function grouped(shifts: readonly ShiftOf[]) {
 	return alarms.sort((left, right) => right.raised - left.raised);
 }
 
-/** The current level is the mean of this many points. */
 const newestPoints = 3;
 
 export function levelNow({ chain, watched }: WatchedChain): number | null {
@@ -71,7 +68,7 @@ export function levelNow({ chain, watched }: WatchedChain): number | null {
 function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf {
 	const { chain } = of;
 	const { points } = chain;
-	const runAt = (place: number): number => points[place]?.run ?? 0;
+	const runAt = (place: number) => points[place]?.run ?? 0;
 	const shifted = (
 		foundBy: ShiftOf["foundBy"],
 		cause: Cause,
@@ -92,7 +89,7 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		const right = points[place]?.made[key];
 		return left !== undefined && right !== undefined && left !== right;
 	};
-	const changedMethod = (place: number): string => {
+	const changedMethod = (place: number) => {
 		const left = runs[runAt(place - 1)]?.method ?? {};
 		const right = runs[runAt(place)]?.method ?? {};
 		return [...new Set([...Object.keys(left), ...Object.keys(right)])]
@@ -143,7 +140,7 @@ const minPinMove = 3e-3;
 function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
 	const point = points[at];
 	if (point === undefined) return null;
-	const isSame = ({ made, run, baseNs }: Point): boolean =>
+	const isSame = ({ made, run, baseNs }: Point) =>
 		made.pin === point.made.pin && runs[run]?.host === runs[point.run]?.host && !Number.isNaN(baseNs);
 	const move = Math.log(point.baseNs / median(points.filter(isSame).map(({ baseNs }) => baseNs)));
 	if (!(Math.abs(move) >= minPinMove)) return null;

@@ -30,7 +30,7 @@ export type RecordedFacts = Pick<
 	| "parts"
 >;
 
-export type HashText = (text: string) => string;
+type HashText = (text: string) => string;
 
 const wordChars = 300;
 const hashDigits = 12;
@@ -117,9 +117,8 @@ function factsOf(
 	arm: Arm,
 	hash: HashText,
 ): EngineFacts {
-	const short = (text: string | undefined): string | undefined => text?.slice(0, hashDigits);
-	const rounded = (value: number | null | undefined): number | undefined =>
-		value == null ? undefined : Math.round(value);
+	const short = (text: string | undefined) => text?.slice(0, hashDigits);
+	const rounded = (value: number | null | undefined) => (value == null ? undefined : Math.round(value));
 	const recipe =
 		build?.recipe && Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
 	const fingerprint = workload.layers?.[arm]?.fingerprint;

@@ -42,7 +42,7 @@ function runText({ start }: ShiftOf, { runs }: Series): string {
 }
 
 /** @param id model/engine/workload, which may contain slashes. */
-export function subjectOf(id: string): { model: string; engine: string; workload: string } {
+function subjectOf(id: string): { model: string; engine: string; workload: string } {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
 }
@@ -54,7 +54,7 @@ const worse = {
 	error: "further from its golden",
 } as const;
 
-export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
+function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
@@ -85,7 +85,6 @@ function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series)
 	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
 }
 
-/** `det/fp16`. */
 export function enginesOf({ shifts }: Alarm): string[] {
 	return [
 		...new Set(

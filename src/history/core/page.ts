@@ -5,12 +5,12 @@ import {
 	html,
 	linearScale,
 	type Markup,
-	type Piece,
 	pill,
 	type Scale,
 	section,
 } from "../../core/report/html/markup.ts";
-import { styleSheet } from "../../core/report/html/style.ts";
+import { drawHtml, renderPage } from "../../core/report/html/report.ts";
+import { type Block, heading, plain, sentence, table } from "../../core/report/section.ts";
 import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
 import { counted, listNames, type Tone } from "../../core/text/labels.ts";
 import { formatMs, formatPercent } from "../../core/text/units.ts";
@@ -18,8 +18,6 @@ import { type Alarm, type Findings, levelNow, type ShiftOf, type WatchedChain } 
 import { answer, causeNames, describeAlarm, enginesOf, shiftText } from "./judge-trend.ts";
 import type { Point } from "./points.ts";
 import type { Metric, Series } from "./series.ts";
-
-const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 const style = `#series{list-style:none;margin:12px 0;padding:0}#series li{display:grid;grid-template-columns:minmax(0,1fr) 420px 130px;gap:4px 16px;align-items:center;padding:5px 8px;border-bottom:1px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 62px}#series li:hover{background:var(--card)}#series small{color:var(--mut)}#series .now{text-align:right;font-variant-numeric:tabular-nums}
 .course{width:420px;height:50px}.level{fill:none;stroke:var(--a1);stroke-width:1.4}.joint,.accept,.epoch{fill:none;stroke:var(--mut);stroke-width:1;stroke-dasharray:2 3}.epoch{stroke:var(--open);stroke-dasharray:none}.accept{stroke:var(--ok);stroke-dasharray:none}.worse{fill:var(--bad)}.better{fill:var(--ok)}
@@ -49,7 +47,7 @@ interface Line {
 	surprise: number;
 }
 
-const lastRun = ({ chain }: WatchedChain): number => chain.points.at(-1)?.run ?? -1;
+const lastRun = ({ chain }: WatchedChain) => chain.points.at(-1)?.run ?? -1;
 
 function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
@@ -73,7 +71,7 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	return lines.sort((left, right) => right.surprise - left.surprise);
 }
 
-const noiseOf = ({ watched }: WatchedChain): number => watched.references.at(-1)?.sd ?? 0;
+const noiseOf = ({ watched }: WatchedChain) => watched.references.at(-1)?.sd ?? 0;
 
 /** More points than this are drawn as means. */
 const maxPoints = 360;
@@ -99,33 +97,38 @@ function namesOf(alarm: Alarm): string {
 }
 
 function alarmCard(alarm: Alarm, series: Series): Markup {
-	const [before, command = "", after = ""] = describeAlarm(alarm, series).split("`");
-	return html`<div class="highlight ${causeTones[alarm.cause]}"><h2>${namesOf(alarm)} ${pill(causeNames[alarm.cause], causeTones[alarm.cause])}</h2><p>${before ?? ""}${command === "" ? null : html`<code>${command}</code>`}${after}</p></div>
+	const tone = causeTones[alarm.cause];
+	return html`<div class="highlight ${tone}"><h2>${namesOf(alarm)} ${pill(causeNames[alarm.cause], tone)}</h2>${drawHtml([sentence(describeAlarm(alarm, series))])}</div>
 `;
 }
 
-function yearTable({ alarms, gains }: Findings, series: Series): Piece {
+function stateOf({ isOpen, shifts: [first] }: Alarm): string {
+	const closed = first?.shift.closed;
+	const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
+	if (first?.shift.direction === "down") return "better";
+	if (isOpen) return "open";
+	return reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
+}
+
+function yearBlock({ alarms, gains }: Findings, series: Series): Block {
 	const last = series.runs.at(-1)?.day ?? 0;
-	const all = [...alarms, ...gains].filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365);
-	if (all.length === 0) return html`<p class="sub">Nothing changed its level within the last year.</p>`;
-	const rows = all
-		.sort((left, right) => right.start - left.start)
-		.slice(0, 200)
-		.map((alarm) => {
-			const [first] = alarm.shifts;
-			const closed = first?.shift.closed;
-			const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
-			const ended =
-				reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
-			const state = first?.shift.direction === "down" ? "better" : alarm.isOpen ? "open" : ended;
-			return html`<tr><td>${series.runs[alarm.start]?.at.slice(0, 10) ?? ""}</td><th scope="row">${namesOf(alarm)}</th><td>${first === undefined ? "" : shiftText(first, series).replace(/ since .*/, "")}</td><td>${causeNames[alarm.cause]}</td><td>${state}</td></tr>
-`;
-		});
-	return html`<div class="scroll" role="region" aria-label="changes of the last year" tabindex="0"><table><thead><tr><th>began</th><th>engines</th><th>size</th><th>cause</th><th>state</th></tr></thead><tbody>
-${rows}</tbody></table></div>`;
+	const rows = [...alarms, ...gains]
+		.filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365)
+		.sort((left, right) => right.start - left.start);
+	if (rows.length === 0) return sentence("Nothing changed its level within the last year.", "quiet");
+	const columns = [
+		plain<Alarm>("began", ({ start }) => series.runs[start]?.at.slice(0, 10) ?? ""),
+		heading<Alarm>("engines", namesOf),
+		plain<Alarm>("size", ({ shifts: [first] }) =>
+			first === undefined ? "" : shiftText(first, series).replace(/ since .*/, ""),
+		),
+		plain<Alarm>("cause", ({ cause }) => causeNames[cause]),
+		plain<Alarm>("state", stateOf),
+	];
+	return table("changes of the last year", columns, rows, { noun: "change" });
 }
 
-const percentOf = (level: number): string => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
+const percentOf = (level: number) => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
 
 const width = 420;
 const height = 50;
@@ -146,13 +149,13 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 		...drawn.flat().map(({ level }) => Math.abs(level)),
 	);
 	const y = linearScale([-reach, reach], [height - margin, margin]);
-	const dayAt = (run = 0): number => at(x.place(runs[run]?.day ?? 0));
-	const titleAt = (run: number, what: string): Markup => {
+	const dayAt = (run = 0) => at(x.place(runs[run]?.day ?? 0));
+	const titleAt = (run: number, what: string) => {
 		const { at: time = "", commit = "" } = runs[run] ?? {};
 		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
 	};
 	const courses = chains.map(({ chain: { points, changed, joints, accepted } }, index) => {
-		const mark = (place: number, kind: string, what: string): Markup => {
+		const mark = (place: number, kind: string, what: string) => {
 			const run = points[place]?.run ?? 0;
 			return html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
 		};
@@ -177,7 +180,7 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 
 function lineOf(line: Line, series: Series, x: Scale): Markup {
 	const { newest, title, level } = line;
-	const ns = newest.chain.points.at(-1)?.headNs ?? Number.NaN;
+	const ns = newest.chain.points.at(-1)?.headNs ?? NaN;
 	const time = Number.isNaN(ns) ? null : html`<small>${formatMs(ns / 1e6)}</small>`;
 	return html`<li><span>${cleanName(newest.chain.series, 120)} <small>${title}</small></span>${drawLine(line, series, x)}<span class="now">${level === null ? "not watched yet" : percentOf(level)} ${time}</span></li>
 `;
@@ -204,21 +207,16 @@ export function renderTrend(
 		open.length === 0
 			? pill("steady", "ok")
 			: pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
-	return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
-<title>Trend · ${answer(findings, series)}</title>
-<style>${{ markup: styleSheet + style }}</style></head>
-<body><header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(series, about.skipped)}</header>
+	const body = html`<header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(series, about.skipped)}</header>
 <main>
-${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearTable(findings, series), "year")}${section(
+${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", drawHtml([yearBlock(findings, series)]), "year")}${section(
 	"All series, most surprising first",
 	html`<p class="legend"><i class="change"></i>changed <i class="accept"></i>accepted <i class="epoch"></i>new machine or version <i class="joint"></i>new pin. The band is twice the noise; levels are ratios to the pin, chained.</p>
 <ul id="series">
 ${linesOf(findings).map((line) => lineOf(line, series, x))}</ul>`,
 	"all",
 )}</main>
-<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer></body></html>
-`.markup;
+<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer>
+`;
+	return renderPage(`Trend · ${answer(findings, series)}`, body, style);
 }

@@ -9,7 +9,7 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	host?: string;
 }
 
-export interface Made {
+interface Made {
 	content: string;
 	pin: string;
 	structure?: string;
@@ -66,7 +66,7 @@ export function kindOf({ machine }: Pick<Run, "machine">): string {
 }
 
 function madeOf({ head, base }: HistoryRow): Made {
-	const contentOf = ({ model, recipe }: EngineFacts): string => `${model} ${recipe}`;
+	const contentOf = ({ model, recipe }: EngineFacts) => `${model} ${recipe}`;
 	return { content: contentOf(head), pin: contentOf(base), structure: head.structure };
 }
 
@@ -87,8 +87,8 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 			level: ratio.ppm / million,
 			error,
 			linkError: 0,
-			baseNs: base.ns ?? Number.NaN,
-			headNs: head.ns ?? Number.NaN,
+			baseNs: base.ns ?? NaN,
+			headNs: head.ns ?? NaN,
 			fresh: fresh && { level: fresh.ppm / million, half: fresh.halfPpm / million },
 			made: madeOf(row),
 		};
@@ -109,7 +109,7 @@ export function plainPoints(
 		return value === undefined || value < 0 ? [] : [{ run, row, value, kind: kinds[run] }];
 	});
 	const last = values.length - plentyPoints;
-	const isRepeated = (at: number): boolean =>
+	const isRepeated = (at: number) =>
 		at > plentyPoints &&
 		at < last &&
 		[-4, -3, -2, -1, 1].every(
@@ -123,8 +123,8 @@ export function plainPoints(
 			level: Math.log(Math.max(value, leastValue)),
 			error: 0,
 			linkError: 0,
-			baseNs: Number.NaN,
-			headNs: Number.NaN,
+			baseNs: NaN,
+			headNs: NaN,
 			made: madeOf(row),
 		}));
 }

@@ -172,8 +172,8 @@ function differences(left: Run | undefined, right: Run | undefined): string[] {
 }
 
 const leastError = 1e-6;
-const weightOf = ({ error }: { error: number }): number => Math.max(error, leastError) ** -2;
-const totalWeight = (links: readonly { error: number }[]): number =>
+const weightOf = ({ error }: { error: number }) => Math.max(error, leastError) ** -2;
+const totalWeight = (links: readonly { error: number }[]) =>
 	links.reduce((sum, link) => sum + weightOf(link), 0);
 
 /** Twelve such links move a chain by 0.05 %. */
@@ -186,7 +186,7 @@ export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },
 ): string | null {
-	const isOwn = (run: Run): boolean => kindOf(run) === kind && run.pinCommit !== undefined;
+	const isOwn = (run: Run) => kindOf(run) === kind && run.pinCommit !== undefined;
 	const last = runs.findLastIndex((run) => isOwn(run) && run.pinCommit !== pin);
 	const since = links.filter(({ run }) => run > last && runs[run] !== undefined && isOwn(runs[run]));
 	const bySeries = [...groupBy(since, ({ series }) => series).values()];

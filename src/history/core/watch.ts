@@ -94,7 +94,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 		streak: 0,
 	};
 	const found: Watched = { shifts: [], suspects: [], references: [] };
-	const dayAt = (at: number): number => runs[points[at]?.run ?? 0]?.day ?? 0;
+	const dayAt = (at: number) => runs[points[at]?.run ?? 0]?.day ?? 0;
 	let waiting = 0;
 	for (const [at, point] of points.entries()) {
 		while (waiting < at && dayAt(waiting) <= dayAt(at) - embargoDays) learn(waiting++, state);
@@ -220,7 +220,7 @@ const unlikelyNats = 30;
 function likelyStarts({ at, first, noise, points }: Course, size: number): { place: number; nats: number }[] {
 	const found: { place: number; nats: number }[] = [];
 	let nats = 0;
-	let most = Number.NEGATIVE_INFINITY;
+	let most = -Infinity;
 	for (let place = at; place >= first && nats > most - unlikelyNats; place -= 1) {
 		const { level, error } = { error: 0, level: noise.level, ...points[place], ...points[place]?.fresh };
 		const share = Math.min(1, Math.max(0, (level - noise.level) / size));
@@ -247,9 +247,9 @@ function creepStart(
 		.slice(first, at + 1)
 		.map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
 	const last = shares.length - 1;
-	const misfit = (expected: (index: number) => number): number =>
+	const misfit = (expected: (index: number) => number) =>
 		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
-	let best = { begin: 0, misfit: Number.POSITIVE_INFINITY };
+	let best = { begin: 0, misfit: Infinity };
 	for (let begin = 0; begin < shares.length - creepNights; begin += 1) {
 		const own = misfit((index) => Math.max(0, index - begin) / (last - begin));
 		if (own < best.misfit) best = { begin, misfit: own };

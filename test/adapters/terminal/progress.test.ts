@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
 import {
-	cleanLine,
 	fitColumns,
 	formatWait,
 	groupProgress,
@@ -174,10 +173,6 @@ it("groupProgress lets no name become a command of the runner", () => {
 	}
 	for (const line of log.text.split("\n"))
 		if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
-});
-
-it("cleanLine keeps words, drops escapes, controls and direction marks", () => {
-	expect(cleanLine(" a\u001b]8;;http://x\u0007b\u001b]8;;\u0007\r\nc\u202ed ")).toBe("ab c d");
 });
 
 it("fitColumns cuts between code points", () => {

@@ -19,7 +19,7 @@ function conditions(of: Change = {}): RunConditions {
 	return {
 		window: buildGpuWindow({ smClockMhz, throttleReasons: reasons, powerCapShare: capped }),
 		computeShare: share,
-		foreignProcesses: foreign.map((name) => ({ pid: 7, name, memoryBytes: null })),
+		foreignProcesses: foreign.map((name) => ({ pid: 7, name })),
 	};
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { diagnose, type Evidence } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import type { LogLine } from "../../../src/formats/trtexec/transcript.ts";
 import { diagnoseHonestly } from "../../../src/formats/trtexec/unverified.ts";
-import { parseLog, recordedEvidence, recordedLines, recordedRuns } from "./recorded.ts";
+import { parseLog, recordedEvidence, recordedLines, recordedRuns, recordedText } from "./recorded.ts";
 import { recordedDiagnosis, recordedFailures, recordedKind } from "./recorded-diagnoses.ts";
 
 const at = "[11/21/2026-08:03:56] ";
@@ -18,8 +17,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	const lines = recordedLines(name);
 	const { exitCode, signal, spawnError = null } = evidence;
 	const code = recordedDiagnosis(name);
-	const by = (wanted: "out" | "err") => lines.filter(({ stream }) => stream === wanted);
-	const textOf = (kept: LogLine[], end = "\n") => kept.map(({ text }) => text).join(end);
+	const [out, err] = [recordedText(name, ["out"]), recordedText(name, ["err"])];
 
 	it(`gets ${code}, with lines of its log`, () => {
 		const diagnosis = diagnose(evidence);
@@ -39,13 +37,13 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 	});
 
 	it("gets the same from a plain log with Windows line ends, and with stderr after stdout", () => {
-		for (const text of [textOf(lines, "\r\n"), textOf([...by("out"), ...by("err")])])
+		for (const text of [recordedText(name).replaceAll("\n", "\r\n"), out + err])
 			expect(diagnose({ lines: parseLog(text), exitCode, signal, spawnError }).code).toBe(code);
 	});
 
 	it("is never called fine if it failed and only stderr was kept", () => {
 		if (exitCode === 0) return;
-		expect(diagnose({ lines: by("err"), exitCode, signal, spawnError }).kind).not.toBe("none");
+		expect(diagnose({ lines: parseLog(err), exitCode, signal, spawnError }).kind).not.toBe("none");
 	});
 
 	it("is never called a success without its files that the gate would deny with them", () => {

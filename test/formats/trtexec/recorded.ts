@@ -1,11 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
-import {
-	createLineReader,
-	type LogLine,
-	parseRecordingMeta,
-} from "../../../src/formats/trtexec/transcript.ts";
+import { flagsOf } from "../../../src/formats/trtexec/diagnose.ts";
+import { createLineReader, type LogLine } from "../../../src/formats/trtexec/transcript.ts";
 
 const root = new URL("../../fixtures/trtexec/", import.meta.url);
 
@@ -19,9 +15,19 @@ export const recordedRuns = recordedVersions.flatMap((version) =>
 	recordedCases(version).map((name) => `${version}/${name}`),
 );
 
-export function recordedText(name: string) {
+type RecordedLine = [atMs: number, stream: "out" | "err", text: string];
+
+function transcriptOf(name: string): RecordedLine[] {
 	const file = new URL(`${name}/transcript.jsonl.gz`, root);
-	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";
+	if (!existsSync(file)) return [];
+	const rows = gunzipSync(readFileSync(file)).toString("utf8").split("\n");
+	return rows.filter((row) => row !== "").map((row) => JSON.parse(row));
+}
+
+/** What the run printed, as a terminal shows it. */
+export function recordedText(name: string, streams: readonly ("out" | "err")[] = ["out", "err"]) {
+	const kept = transcriptOf(name).filter(([, stream]) => streams.includes(stream));
+	return kept.map(([, , text]) => `${text}\n`).join("");
 }
 
 export function parseLog(text: string) {
@@ -36,10 +42,30 @@ export function recordedLines(name: string) {
 	return parseLog(recordedText(name));
 }
 
-export function recordedMeta(name: string) {
-	return parseRecordingMeta(readFileSync(new URL(`${name}/meta.json`, root), "utf8"));
+interface RecordedMeta {
+	argv: string[];
+	exitCode?: number | null;
+	signal?: string | null;
+	spawnError?: string | null;
+	wrote?: Record<string, { bytes: number } | null>;
 }
 
+export function recordedMeta(name: string) {
+	const meta: RecordedMeta = JSON.parse(readFileSync(new URL(`${name}/meta.json`, root), "utf8"));
+	const wrote = Object.entries(meta.wrote ?? {}).flatMap(([path, file]) =>
+		file === null ? [] : [{ path, bytes: file.bytes }],
+	);
+	const { argv, exitCode = null, signal = null, spawnError = null } = meta;
+	return { argv, exitCode, signal, spawnError, wrote };
+}
+
+/** A recording lists every file that the run wrote below its folder. */
 export function recordedEvidence(name: string) {
-	return { ...evidenceOfRecording(recordedMeta(name)), lines: recordedLines(name) };
+	const { exitCode, signal, spawnError, argv, wrote } = recordedMeta(name);
+	const flags = flagsOf(argv);
+	const written = new Set(wrote.map((file) => file.path));
+	const absent = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"]
+		.map((flag) => flags.get(flag) ?? "")
+		.filter((path) => path !== "" && !path.startsWith("/") && !written.has(path));
+	return { exitCode, signal, spawnError, argv, wrote, absent, lines: recordedLines(name) };
 }

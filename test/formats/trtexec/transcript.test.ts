@@ -28,13 +28,6 @@ it("parseLog reports the level of each line", () => {
 	expect(levels).toEqual(["verbose", "info", "warning", "error", "error", "none", "none"]);
 });
 
-it("parseLog reads a transcript's stream and time, and a broken line as plain text", () => {
-	expect(parseLog('[12, "err", "[11/21/2026-08:04:27] [E] no"]')).toEqual([
-		{ number: 1, stream: "err", atMs: 12, level: "error", text: "[11/21/2026-08:04:27] [E] no" },
-	]);
-	for (const text of ['[12, "err", "cut', '[12, "err", 7]']) expect(parseLog(text)[0]?.text).toBe(text);
-});
-
 it("parseLog drops colours, carriage returns and control characters", () => {
 	const text = "\u001b[31m[11/21/2026-08:04:27] [E] no\u0000\u0007\u001b[0m\r\n\u001b]0;title\u0007next";
 	expect(parseLog(text).map((line) => line.text)).toEqual(["[11/21/2026-08:04:27] [E] no", "next"]);
@@ -67,7 +60,7 @@ it("parseLog gives the same lines however the bytes are cut", () => {
 it("createVerboseTest separates all lines of verbose messages, and finds none on the error stream", () => {
 	const isVerbose = createVerboseTest();
 	const lines = recordedLines("10.6/build-classifier-verbose");
-	const kept = lines.filter(({ text, stream }) => !isVerbose(text, stream ?? "out"));
+	const kept = lines.filter(({ text }) => !isVerbose(text, "out"));
 	expect(kept.filter(({ level, text }) => level === "verbose" || text.startsWith("Layer("))).toEqual([]);
 	const wanted = ({ level, text }: LogLine) => level === "info" || text.startsWith("&&&&");
 	expect(kept.filter(wanted)).toEqual(lines.filter(wanted));

@@ -32,7 +32,7 @@ export function runCount(task: CountTask): Promise<Reply> {
 		async () => {
 			const ort = await loadRuntime(task, true);
 			const session = await openSession(ort, task, { level: "all" });
-			const count = async (seed: number): Promise<number> => {
+			const count = async (seed: number) => {
 				const feeds = makeFeeds(ort, task, seed);
 				const before = halfInstructions();
 				await session.run(feeds);

@@ -64,7 +64,6 @@ interface Output extends Omit<TensorPlace, "path"> {
 	bytes: Uint8Array;
 }
 
-/** @throws Error if the model fails on these inputs. */
 export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Output[]> {
 	const feeds = Object.fromEntries(
 		inputs.map((input) => {

@@ -3,7 +3,7 @@ import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
-import { type Dims, elementsOf, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
+import { type Dims, elementsOf, type OperatorView } from "../static-shapes/operator.ts";
 import { inferTypes, type TypesByScope, typeIn } from "../static-shapes/types.ts";
 import {
 	type Constants,
@@ -40,7 +40,6 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	/** Bodies of the nodes, by attribute. */
 	bodies: ReadonlyMap<OnnxNode, ReadonlyMap<string, Scope>>;
 	constants: Constants;
 	types: TypesByScope;
@@ -107,7 +106,7 @@ function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes): Kno
 function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const { model, constants, types, bodies } = context;
 	const controls = new Map<OnnxNode, Control>();
-	const others = (view: OperatorView, known: Known): OperatorResult | undefined => {
+	const others = (view: OperatorView, known: Known) => {
 		const inner = bodies.get(view.node);
 		if (inner === undefined) return operatorOf(view.node).shape?.(view);
 		if (depthOf(scope) > maxDepth) return undefined;
@@ -119,9 +118,9 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const { shapes, values } = inferShapes(model, scope, { constants, types, start, others });
 	const shapeOf = (name: string) => shapes.get(name) ?? null;
 	const weightsOfNode = weightReader(scope, constants);
-	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
+	const nodes = nodesInRunOrder(scope).flatMap((node) => {
 		const weights = weightsOfNode(node);
-		const costs = bodies.has(node) ? () => Number.NaN : operatorOf(node).multiplyAdds;
+		const costs = bodies.has(node) ? () => NaN : operatorOf(node).multiplyAdds;
 		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
 	const bytesOf = (name: string) => {

@@ -74,7 +74,7 @@ const einsum = {
 /** A contraction costs the product of all sizes of its operands; one without a sum is elementwise. */
 function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number {
 	const equation = equationOf(node, inputs);
-	if (equation === null) return Number.NaN;
+	if (equation === null) return NaN;
 	const { operands, output, sizes } = equation;
 	let total = 0;
 	let joined = new Set(operands[0]);
@@ -83,14 +83,14 @@ function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number 
 		const both = [...new Set([...joined, ...operand])];
 		const needed = new Set([...output, ...operands.slice(at + 1).flat()]);
 		const counts = both.map((label) => sizes.get(label) ?? null);
-		if (!counts.every((size) => typeof size === "number")) return Number.NaN;
+		if (!counts.every((size) => typeof size === "number")) return NaN;
 		joined = new Set(both.filter((label) => needed.has(label)));
 		if (joined.size < both.length) total += counts.reduce((product, size) => product * size, 1);
 	}
 	return total;
 }
 
-export interface Operator {
+interface Operator {
 	/** NaN if it is not known. */
 	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): number;
 	shape?: OperatorRule;
@@ -98,17 +98,17 @@ export interface Operator {
 
 /** NaN if a size is not known. */
 function elements(dims: Dims | null | undefined): number {
-	return (dims && elementsOf(dims)) ?? Number.NaN;
+	return (dims && elementsOf(dims)) ?? NaN;
 }
 
 function sizeAt(dims: Dims | null | undefined, axis: number): number {
 	const size = dims?.at(axis);
-	return typeof size === "number" ? size : Number.NaN;
+	return typeof size === "number" ? size : NaN;
 }
 
 /** An attribute that must be there and not 0; else NaN. */
 function positive(node: OnnxNode, name: string): number {
-	return integerAttribute(node, name, 0) || Number.NaN;
+	return integerAttribute(node, name, 0) || NaN;
 }
 
 function sizeOrNull(size: number): number | null {
@@ -179,7 +179,7 @@ function packedAttention(pastPlace: number): Operator {
 
 const multiHeadAttention: Operator = {
 	multiplyAdds: (_, [query, key, value, , , , past]) => {
-		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return Number.NaN;
+		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return NaN;
 		const keys = sizeAt(key, 1) + (past ? sizeAt(past, 2) : 0);
 		return sizeAt(query, 0) * sizeAt(query, 1) * keys * (sizeAt(query, 2) + sizeAt(value, 2));
 	},
@@ -215,7 +215,7 @@ const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 		: null;
 
 const none: Operator = { multiplyAdds: () => 0 };
-const unknown: Operator = { multiplyAdds: () => Number.NaN };
+const unknown: Operator = { multiplyAdds: () => NaN };
 const elementwise: Operator = { ...none, shape: keepShape };
 
 function each(operators: string, operator: Operator): [string, Operator][] {

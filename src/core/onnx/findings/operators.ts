@@ -56,9 +56,7 @@ export const operators: Rule = (subject) => {
 	if (context.loadsPlugins !== true) return found;
 	// The user's plugin library may provide what TensorRT lacks; the build will show it.
 	const fix = "Nothing, if a library under `plugins` provides it; otherwise the build fails.";
-	return found.map(
-		(each): Finding => (each.code === "operator-domain" ? each : { ...each, severity: "note", fix }),
-	);
+	return found.map((each) => (each.code === "operator-domain" ? each : { ...each, severity: "note", fix }));
 };
 
 const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
@@ -77,7 +75,7 @@ function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Fi
 		const fix = "Gate this model on TensorRT with its plugin, or export without the operator.";
 		return [finding("operator-unknown", message, { fix, node })];
 	}
-	const { since, until = Number.POSITIVE_INFINITY } = lifetime;
+	const { since, until = Infinity } = lifetime;
 	if (opset === undefined) return [];
 	if (opset < since && !isExtra) {
 		const message = `${name} exists since opset ${since}, but the model states opset ${opset}${all}.`;

@@ -77,7 +77,6 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 	return `${nodeLabel(node)}${inScope(scope)}`;
 }
 
-/** A finding whose message begins with the node. */
 export function nodeFinding(
 	code: FindingCode,
 	{ node, scope }: { node: OnnxNode; scope: Scope },

@@ -155,7 +155,7 @@ const judgements: Readonly<
 };
 
 export const externalData: Rule = ({ model }) =>
-	model.external.flatMap((file): Finding[] => {
+	model.external.flatMap((file) => {
 		if (file.problem === null) return [];
 		const [code, what] = judgements[file.problem];
 		return [finding(code, `External data ${quoteName(file.location)} ${what(file.neededBytes)}.`)];

@@ -28,7 +28,7 @@ export interface ShapeSource {
 	shownBy?: string;
 }
 
-export type Shapes = Readonly<Record<string, readonly number[]>>;
+type Shapes = Readonly<Record<string, readonly number[]>>;
 
 /** @throws ConfigError config-dims if a size binds nothing or contradicts the model. */
 export function bindShapes(model: OnnxModel, given: ShapeSource): OpenInputs {

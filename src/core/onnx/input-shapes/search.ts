@@ -103,7 +103,7 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
 	const isNew = (sizes: Sizes) => seen.size < seen.add([...sizes.values()].join()).size;
-	const firstNew = (): Sizes | undefined => {
+	const firstNew = () => {
 		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) if (isNew(next)) return next;
 		for (const next of combinations(candidates)) if (isNew(next)) return next;
 		return undefined;

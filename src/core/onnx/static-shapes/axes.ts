@@ -25,7 +25,6 @@ function axesIn(axes: readonly number[], rank: number): Set<number> | null {
 	return found.length === axes.length ? new Set(found) : null;
 }
 
-/** A rule on the first input, along the axis that the node names. */
 function onAxis(
 	fallback: number,
 	rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult,

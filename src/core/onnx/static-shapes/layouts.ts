@@ -19,7 +19,7 @@ import {
 	unknownOf,
 } from "./operator.ts";
 
-const broadcastAll = ({ shapes }: OperatorView): Dims | string | null => {
+const broadcastAll = ({ shapes }: OperatorView) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
 		if (shape === null) return null;
@@ -98,7 +98,7 @@ const reshape: OperatorRule = ({ node, shapes: [input], values: [value, stated] 
 	if (!target) return null;
 	const copiesZeros = integerAttribute(node, "allowzero", 0) === 0;
 	const isGap = (size: OnnxDim) => typeof size === "number" && size < 0;
-	const dims = target.map((size, axis): OnnxDim => {
+	const dims = target.map((size, axis) => {
 		if (size === 0 && copiesZeros) return input?.[axis] ?? null;
 		return isGap(size) ? null : size;
 	});

@@ -59,8 +59,8 @@ function parseLine(line: string): Signature {
 	const ways = kernels.split("|").map((way) => way.trim());
 	const fixed = [...inputs, ...outputs].filter(({ variable }) => variable.startsWith("="));
 	const own = ways.filter((way) => way !== "none" && !way.startsWith("function"));
-	const functionUntil = (way: string): number =>
-		way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
+	const functionUntil = (way: string) =>
+		way === "function" ? Infinity : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
 	return {
 		inputs,
 		outputs,
@@ -171,7 +171,7 @@ export function boundTypes({ inputs }: Signature, given: Types): Map<string, Onn
 
 function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types {
 	const bound = boundTypes(signature, given);
-	const typeOf = (parameter: Parameter | undefined): OnnxDType | null => {
+	const typeOf = (parameter: Parameter | undefined) => {
 		if (parameter === undefined || parameter.form === "any") return null;
 		const { variable } = parameter;
 		const types = signature.types.get(variable) ?? new Set();

@@ -73,7 +73,7 @@ function armColumns(arm: "base" | "head"): Columns {
 		...(["throughputPerSecond", "peakMemoryBytes"] as const),
 	];
 	// `throughputPerSecond` is the column `base_throughput_per_s`.
-	const nameOf = (figure: string): string =>
+	const nameOf = (figure: string) =>
 		figure.replace("Second", "S").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 	return Object.fromEntries(
 		figures.map((figure) => [

@@ -7,7 +7,6 @@ import { backendOf } from "../facts.ts";
 
 interface Figure {
 	measure: string;
-	/** For people. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
 	/** On ONNX Runtime with the caveat. */
@@ -81,8 +80,8 @@ function ofBuild(build: BuildRecord, result: Result): Figure[] {
 	const subject = subjectName(build);
 	const timed = withCaveat(subject, backendOf(result, build));
 	// A cached engine was not built now; what is no number is left out.
-	const seconds = build.fromCache === true ? Number.NaN : build.durationMs / 1000;
-	const bytes = build.engineBytes ?? Number.NaN;
+	const seconds = build.fromCache === true ? NaN : build.durationMs / 1000;
+	const bytes = build.engineBytes ?? NaN;
 	return [
 		{ measure: "build-time", title: "build time", unit: "s", subject: timed, value: seconds },
 		{ measure: "file-size", title: "engine size", unit: "bytes", subject, value: bytes },

@@ -42,7 +42,7 @@ function foldUnchanged({ groups, edges }: EngineGraph) {
 }
 
 function merged(into: Node | null, group: EngineGroup): Node {
-	const both = (arm: Arm): EngineGroup["head"] => {
+	const both = (arm: Arm) => {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
 		if (one === null || other === null) return one ?? other;
 		const ms = one.ms === null || other.ms === null ? null : one.ms + other.ms;
@@ -113,12 +113,10 @@ interface Layout {
 	layers: number;
 }
 
-type Edges = readonly (readonly [from: number, to: number])[];
-
 const sweeps = 5;
 
 /** Nodes come in an order that nearly all edges follow; an edge against it moves nothing. */
-export function layoutGraph(count: number, edges: Edges): Layout {
+export function layoutGraph(count: number, edges: readonly (readonly [from: number, to: number])[]): Layout {
 	const [above, below] = [lists(count), lists(count)];
 	for (const [from, to] of edges) {
 		if (from >= to) continue;
@@ -138,7 +136,7 @@ export function layoutGraph(count: number, edges: Edges): Layout {
 		const isDown = sweep % 2 === 0;
 		for (const own of isDown ? members : members.toReversed()) spread(own, isDown ? above : below, x);
 	}
-	const least = x.reduce((low, at) => Math.min(low, at), Number.POSITIVE_INFINITY);
+	const least = x.reduce((low, at) => Math.min(low, at), Infinity);
 	const places = x.map((at, node) => ({ x: at - least, y: y[node] ?? 0 }));
 	return {
 		places,
@@ -160,7 +158,7 @@ function spread(layer: readonly number[], near: readonly (readonly number[])[], 
 		};
 	});
 	wanted.sort((a, b) => a.x - b.x);
-	let [next, shift] = [Number.NEGATIVE_INFINITY, 0];
+	let [next, shift] = [-Infinity, 0];
 	for (const one of wanted) {
 		next = Math.max(next + 1, one.x);
 		shift += one.x - next;

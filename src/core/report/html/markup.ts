@@ -21,7 +21,6 @@ export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): 
 	return { markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part) };
 }
 
-/** A coordinate with as many digits as a screen can show. */
 export function at(value: number): number {
 	return Math.round(value * 10) / 10;
 }

@@ -89,23 +89,24 @@ ${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === und
 `;
 }
 
-/** Nothing is loaded, sent or framed; one script runs, known by its hash. */
-const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
-
-export function renderPage(title: string, body: Piece): string {
+/** Nothing is loaded, sent or framed; one script runs, known by its hash, on pages without a style of their own. */
+export function renderPage(title: string, body: Piece, ownStyle?: string): string {
+	const script = ownStyle === undefined ? html`<script>${{ markup: sortScript }}</script>` : null;
+	const allowed = script && ` script-src '${sortScriptHash}';`;
+	const policy = `default-src 'none'; style-src 'unsafe-inline';${allowed ?? ""} base-uri 'none'; form-action 'none'`;
 	return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<style>${{ markup: styleSheet }}</style>
+<style>${{ markup: styleSheet + (ownStyle ?? "") }}</style>
 </head>
 <body>
-${body}<script>${{ markup: sortScript }}</script>
+${body}${script}
 </body>
 </html>
 `.markup;
@@ -126,7 +127,7 @@ ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeL
 function renderBody(result: Result, sections: readonly ReportSection[]): Markup {
 	const context = reportContext(result, sections);
 	const shown = shownSections(sections, context, { format: "html", detail: fullDetail });
-	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]): Piece => {
+	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]) => {
 		const body = drawHtml(blocks);
 		if (title === undefined) return body;
 		return isFolded || isLate ? folded(title, body) : section(title, body, id);

@@ -178,7 +178,6 @@ function gateHighlight(gate: FailingGate): Highlight[] {
 	];
 }
 
-/** Lists the results of some gates that do not pass. */
 function gateSection(
 	id: string,
 	names: readonly GateName[],

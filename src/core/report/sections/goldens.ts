@@ -33,7 +33,7 @@ import {
 	table,
 } from "../section.ts";
 
-interface Failing {
+interface Judged {
 	verdict: GoldenVerdict;
 	check: GoldenCheck;
 }
@@ -43,7 +43,7 @@ function sentenceOf(text: string): string {
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
-function placeOf({ check, verdict }: Failing, totalCases: number): string {
+function placeOf({ check, verdict }: Judged, totalCases: number): string {
 	if (verdict.scope === "set") return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
 	const place = present([
 		totalCases !== 1 && `case ${quoted(verdict.case, 60)}`,
@@ -53,7 +53,7 @@ function placeOf({ check, verdict }: Failing, totalCases: number): string {
 }
 
 /** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
-function checkLine(failing: Failing, totalCases: number): string {
+function checkLine(failing: Judged, totalCases: number): string {
 	const { metric, detail, output, base, baseAllowed, existing } = failing.check;
 	// The detail has both numbers, and its limit is not one of the golden's.
 	const measure =
@@ -68,7 +68,7 @@ function checkLine(failing: Failing, totalCases: number): string {
 	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
-function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
+function worstChecks(verdicts: readonly GoldenVerdict[]): Judged[] {
 	const failing = verdicts
 		.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
 		.filter(({ check }) => !check.pass)
@@ -164,7 +164,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	];
 }
 
-export function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
+function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
 	const totals = groupBy(caseVerdicts(golden), engineKey);
 	const notable = golden.filter(({ state, checks }) => state !== "match" || checks.some(({ pass }) => !pass));
 	const groups = groupBy(
@@ -176,15 +176,10 @@ export function goldenHighlights({ golden }: Result, gates: GateIndex): Highligh
 	);
 }
 
-interface Line {
-	verdict: GoldenVerdict;
-	check: GoldenCheck;
-}
-
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 
-const columns: readonly Column<Line>[] = [
+const columns: readonly Column<Judged>[] = [
 	heading("Output", ({ verdict, check }) => `${subjectName(verdict)} · ${cleanName(check.output, 60)}`, {
 		cell: ({ verdict, check }) => [
 			nameOf(verdict.model, [verdict.engine, verdict.case], verdict.part),
@@ -228,7 +223,7 @@ function blocksOf(result: Result, isPage: boolean): Block[] {
 	const lines = result.golden.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })));
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.filter(({ check }) => !check.pass);
-	const checks = (label: string, rows: readonly Line[]) => table(label, columns, rows, { noun: "check" });
+	const checks = (label: string, rows: readonly Judged[]) => table(label, columns, rows, { noun: "check" });
 	if (!isPage)
 		return failing.length === 0
 			? [sentence("Each output of each case is in `report.html`.")]

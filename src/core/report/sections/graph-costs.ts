@@ -133,7 +133,7 @@ function operatorLines({ operators, figures }: Facts): string[] {
 }
 
 function nodeLines({ nodes }: Facts, most: number): string[] {
-	const order = (cost: number | null): number => cost ?? Number.POSITIVE_INFINITY;
+	const order = (cost: number | null) => cost ?? Infinity;
 	const ranked = nodes
 		.filter(({ multiplyAdds }) => multiplyAdds !== 0)
 		.sort((a, b) => order(b.multiplyAdds) - order(a.multiplyAdds));

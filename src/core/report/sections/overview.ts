@@ -84,7 +84,7 @@ export const nextStepSection: ReportSection = {
 	},
 };
 
-const upgradeTitle = ({ from, to }: Upgrade): string =>
+const upgradeTitle = ({ from, to }: Upgrade) =>
 	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
 function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
@@ -93,7 +93,6 @@ function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number
 	return [sentence(decision, "strong"), { kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
-/** If a result holds runs on several versions. */
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { detail }) {
@@ -134,14 +133,13 @@ const partColumns: readonly Column<Part>[] = [
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
 
-/** What needs attention comes first. */
 export const partSection: ReportSection = {
 	id: "parts",
 	formats: ["markdown", "html"],
 	show({ result }) {
 		const parts = partsToReport(result);
 		if (parts.length === 0) return null;
-		const rank = ({ state, partial }: Part): number => urgency[state] * 2 + (partial === undefined ? 1 : 0);
+		const rank = ({ state, partial }: Part) => urgency[state] * 2 + (partial === undefined ? 1 : 0);
 		const rows = [...parts].sort((a, b) => rank(a) - rank(b));
 		const rule = sentence("No gate compares numbers of different parts with each other.", "quiet");
 		return {

@@ -78,11 +78,11 @@ const states: Readonly<Record<ProbeState, readonly [rank: number, label: string,
 	agrees: [2, "agrees", "ok"],
 	skipped: [3, "does not apply", "plain"],
 };
-const rankOf = ({ state }: ProbeResult): number => states[state][0];
+const rankOf = ({ state }: ProbeResult) => states[state][0];
 
 /** `Probes (no reference): 10 of 11 answers agree, 3 do not apply`. */
 function titleOf(probes: readonly ProbeResult[]): string {
-	const count = (wanted: ProbeState): number => probes.filter(({ state }) => state === wanted).length;
+	const count = (wanted: ProbeState) => probes.filter(({ state }) => state === wanted).length;
 	const skipped = count("skipped");
 	const applied = probes.length - skipped;
 	if (applied === 0) return "Probes (no reference): none applies";
@@ -110,7 +110,6 @@ const columns: readonly Column<ProbeResult>[] = [
 	long("what was compared", ({ message }) => cleanMessage(message, 400)),
 ];
 
-/** Highlights a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
 	const isKnown = probe.state === "known";

@@ -35,7 +35,6 @@ import { speedHighlights } from "./speed-highlights.ts";
 
 const maxChanged = 100;
 const maxUnchanged = 300;
-/** Workloads whose evidence is open. */
 const maxOpen = 8;
 
 function wasTimed({ layers, runs }: WorkloadResult): boolean {
@@ -78,7 +77,6 @@ function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): 
 	];
 }
 
-/** Changed rows first. */
 function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
 	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);

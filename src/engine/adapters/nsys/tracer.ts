@@ -14,7 +14,7 @@ import {
 	statsArgs,
 } from "../../formats/nsys/nsight.ts";
 
-export interface TraceJob {
+interface TraceJob {
 	command: readonly string[];
 	cwd: string;
 	folder: string;

@@ -100,9 +100,7 @@ export function parseKernelTable(text: string): KernelTable {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
 		return { state: "unknown", why: `no header in ${lines.length} lines` };
 	}
-	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) =>
-		name.replace(/\s+/g, " ").trim(),
-	);
+	const columns = splitCsvLine(header, Infinity).map((name) => name.replace(/\s+/g, " ").trim());
 	for (const name of ["Name", "Total Time (ns)"])
 		if (!columns.includes(name))
 			return { state: "unknown", why: `no column ${name} in ${columns.join(", ")}` };
@@ -112,7 +110,7 @@ export function parseKernelTable(text: string): KernelTable {
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
-	const cell = (title: string): string => cells[columns.indexOf(title)]?.trim() ?? "";
+	const cell = (title: string) => cells[columns.indexOf(title)]?.trim() ?? "";
 	const [name, total, count] = [cell("Name"), cell("Total Time (ns)"), cell("Instances") || cell("Count")];
 	const [totalNs, instances] = [Number(total), Number(count)];
 	if (name === "" || total === "" || count === "") return null;

@@ -13,7 +13,6 @@ const refusals = [flagRules, parsingRules, profileRules, buildingRules, planRule
 
 export const catalogue = {
 	start: listRules(startRules, runner),
-	/** Earlier log lines matter less. */
 	outside: listRules(outsideRules, endedByRunner),
 	log: [...refusals.flatMap((rules) => listRules(rules)), ...listRules(machineRules, runner)],
 	/** Tried only if no line of the log gives a reason. */

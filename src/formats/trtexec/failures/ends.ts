@@ -20,7 +20,7 @@ export function endingSignal(exitCode: number | null, signal: string | null): st
 
 const endedBy =
 	(...signals: string[]) =>
-	({ signal }: Facts): boolean =>
+	({ signal }: Facts) =>
 		signal !== null && signals.includes(signal);
 const crashed = endedBy("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS");
 

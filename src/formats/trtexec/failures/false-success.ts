@@ -10,11 +10,11 @@ const mebibyte = 1024 * 1024;
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
 
-export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
+const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
-const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
+const isUnwritten = ({ absent, wrote }: Facts, path: string) =>
 	path !== "" && (absent?.includes(path) === true || wrote?.get(path) === 0);
-const unwrittenExports = (facts: Facts): string[] =>
+const unwrittenExports = (facts: Facts) =>
 	exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => isUnwritten(facts, path));
 
 interface WrongFile {

@@ -156,6 +156,6 @@ function rankConflict({ flags, model }: Facts): Names | null {
 
 /** On a tie the later flag wins: min is usually the one written by hand. */
 function commonRank(shapes: readonly GivenShape[]): number {
-	const count = (rank: number): number => shapes.filter((shape) => shape.rank === rank).length;
+	const count = (rank: number) => shapes.filter((shape) => shape.rank === rank).length;
 	return shapes.reduce((best, { rank }) => (count(rank) >= count(best) ? rank : best), shapes[0]?.rank ?? 0);
 }

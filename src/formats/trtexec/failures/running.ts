@@ -94,8 +94,7 @@ export const inferenceRules: Rules = {
 
 const missingLibrary =
 	"(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
-const missing = (library: string): RegExp =>
-	new RegExp(`${missingLibrary}(?<library>\\S*${library}\\S*?):? `);
+const missing = (library: string) => new RegExp(`${missingLibrary}(?<library>\\S*${library}\\S*?):? `);
 
 export const machineRules: Rules = {
 	"program-missing": {

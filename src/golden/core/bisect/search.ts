@@ -56,7 +56,6 @@ export interface TensorErrors {
 }
 
 export interface Search {
-	/** Diverges, so everything that it is computed from is under suspicion. */
 	bad: string;
 	errors: ReadonlyMap<string, TensorErrors>;
 	allowed: number;
@@ -119,7 +118,7 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 }
 
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
-	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
+	const place = (name: string) => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
 	const bad = wrong.reduce((first, name) => (place(name) < place(first) ? name : first), search.bad);
 	return { ...search, bad, errors: new Map([...search.errors, ...found]) };
@@ -150,7 +149,7 @@ export function describeFound({ search, graph, head, reference }: Found): Findin
 	const suspects = suspectNodes(graph, search);
 	const node = graph.nodes[suspects.at(-1) ?? -1];
 	const name = node === undefined ? bad : nodeName(node);
-	const error = toNumeric(errors.get(bad)?.head ?? Number.NaN);
+	const error = toNumeric(errors.get(bad)?.head ?? NaN);
 	const before = errorBefore(graph, search);
 	const facts = { node: name, tensor: bad, error, before: toNumeric(before), allowed };
 	const shown = { error: formatValue(error), before: formatValue(toNumeric(before)) };

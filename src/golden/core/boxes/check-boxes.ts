@@ -125,7 +125,7 @@ export function matchImages(
 	const band = spec.scoreBand ?? boxTolerances[precision].score;
 	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + band;
 	// Noise decides whether a box this near the threshold exists; a NaN score is always wrong.
-	const matters = (box: Detection): boolean => !(box.score < certain);
+	const matters = (box: Detection) => !(box.score < certain);
 	return expected.map((boxes, image) => {
 		const found = got[image] ?? [];
 		const { matches, missing, extra } = matchBoxes(boxes, found, rule);
@@ -147,7 +147,7 @@ export function checkBoxes(
 	}
 	const boxes = images.reduce((sum, { expected }) => sum + expected.length, 0);
 	const comparators = boxComparators(spec).filter(({ scope }) => scope !== "set");
-	const checks = comparators.map((comparator): GoldenCheck => {
+	const checks = comparators.map((comparator) => {
 		const { bound, range, measure } = boxKinds[comparator.kind];
 		const allowed = boxLimit(comparator, precision);
 		const { value, image, worst, detail } = within(measure(images), range);
@@ -182,7 +182,7 @@ function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra"): 
 }
 
 function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
-	const round = (value: number): number => Number(value.toPrecision(4));
+	const round = (value: number) => Number(value.toPrecision(4));
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
@@ -192,7 +192,7 @@ function f1Of(matches: number, lone: number): number {
 }
 
 function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
-	let lowest: BoxMeasured = { value: Number.POSITIVE_INFINITY };
+	let lowest: BoxMeasured = { value: Infinity };
 	for (const { matches, missing, extra, image } of images) {
 		const value = f1Of(matches.length, missing.length + extra.length);
 		const detail = `${matches.length} match, ${missing.length} missing, ${extra.length} extra`;

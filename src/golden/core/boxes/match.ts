@@ -23,7 +23,7 @@ export function matchBoxes(
 	const classes = new Set([...expected, ...got].map((box) => box.class));
 	const pair = rule.matching === "greedy" ? pairGreedily : pairBest;
 	const matches = [...classes].flatMap((label) => {
-		const ofClass = (boxes: readonly Detection[]): Detection[] =>
+		const ofClass = (boxes: readonly Detection[]) =>
 			boxes.filter((box) => Object.is(box.class, label) || box.class === label);
 		return pair(ofClass(expected), ofClass(got), rule.iou);
 	});
@@ -81,7 +81,7 @@ export function assignColumns(gains: readonly Float64Array[]): number[] {
 	const columnPotential = new Float64Array(columns + 1);
 	for (let row = 1; row <= gains.length; row += 1) {
 		const path: Path = {
-			least: new Float64Array(columns + 1).fill(Number.POSITIVE_INFINITY),
+			least: new Float64Array(columns + 1).fill(Infinity),
 			before: new Int32Array(columns + 1),
 			used: new Uint8Array(columns + 1),
 		};
@@ -113,7 +113,7 @@ function advance(
 	used[column] = 1;
 	const row = rowOf[column] as number;
 	const own = gains[row - 1] ?? new Float64Array(0);
-	let delta = Number.POSITIVE_INFINITY;
+	let delta = Infinity;
 	let next = 0;
 	for (let j = 1; j < rowOf.length; j += 1) {
 		if (used[j] === 1) continue;
@@ -165,7 +165,7 @@ export function readDetections(
 	if (shape.at(-1) !== columns || shape.length < 2)
 		return `boxes of shape [${shape.join(", ")}], where the last axis has ${columns}`;
 	const [imageCount, rows] = [elementCount(shape.slice(0, -2)), shape.at(-2) ?? 0];
-	const read = (name: string | undefined, elements: number): Float64Array | undefined => {
+	const read = (name: string | undefined, elements: number) => {
 		const tensor = name === undefined ? undefined : outputs.get(name);
 		return tensor && elementCount(tensor.shape) === elements ? valuesOf(tensor) : undefined;
 	};
@@ -206,7 +206,7 @@ function readRow(
 	format: Detections["format"],
 ): Detection {
 	const at = row * columns;
-	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? Number.NaN, label = classes?.[row] ?? 0] =
+	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? NaN, label = classes?.[row] ?? 0] =
 		values.subarray(at, at + columns);
 	return { ...cornersOf([a, b, c, d], format), score, class: label, at };
 }
@@ -219,7 +219,7 @@ function cornersOf([a, b, c, d]: readonly [number, number, number, number], form
 
 /** Intersection over union; 0 if a box has no area. */
 export function overlap(left: Detection, right: Detection): number {
-	const area = (box: Detection): number => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
+	const area = (box: Detection) => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
 	const width = Math.min(left.x2, right.x2) - Math.max(left.x1, right.x1);
 	const height = Math.min(left.y2, right.y2) - Math.max(left.y1, right.y1);
 	const shared = Math.max(0, width) * Math.max(0, height);

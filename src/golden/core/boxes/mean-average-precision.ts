@@ -40,7 +40,7 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
 				const known = classes.get(label) ?? { wanted: 0, scores: [], right: [] };
 				classes.set(label, known);
-				const ofClass = (box: Detection): boolean => box.class === label;
+				const ofClass = (box: Detection) => box.class === label;
 				const image = { expected: expected.filter(ofClass), got: got.filter(ofClass).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
@@ -52,7 +52,7 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 				}
 			}
 		},
-		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
+		value: () => (answers > maxAnswers ? NaN : meanOf([...classes.values()])),
 	};
 }
 

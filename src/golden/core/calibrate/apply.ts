@@ -76,7 +76,7 @@ function keyOf({ errors }: ProposedLimit, precision: Precision): string {
 }
 
 export function isSameCalibration(before: GoldenManifest, after: GoldenManifest): boolean {
-	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
+	const essence = ({ outputs, calibration = [] }: GoldenManifest) =>
 		JSON.stringify([
 			outputs,
 			calibration

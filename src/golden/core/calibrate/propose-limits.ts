@@ -72,7 +72,7 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	const got = cases[0]?.got ?? null;
 	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
 	if (got === null) return keep("nothing was measured");
-	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
+	const error = typeof got === "number" ? lossOf(got, bound) : Infinity;
 	const allowed = lossOf(before, bound);
 	const isL2 = kind === "relative-l2";
 	const usual = defaultTolerances[precision].relativeL2;
@@ -87,7 +87,7 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	// The limit stays above what rounding alone may do on another GPU.
 	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * (rounding ?? 0)));
 	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
-	const share = allowed > 0 ? error / allowed : Number.POSITIVE_INFINITY;
+	const share = allowed > 0 ? error / allowed : Infinity;
 	const takes = `its own error takes ${percent(share)} of the limit`;
 	if (share > tightShare) return { state: "raised", limit, why: `too tight: ${takes}` };
 	if (allowed / lossOf(limit, bound) <= looseTimes) return keep(`fits: ${takes}`);
@@ -205,11 +205,11 @@ export function lossOf(value: number, bound: Bound): number {
 
 function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
 	if (got === null) return 0;
-	if (typeof got === "string") return Number.POSITIVE_INFINITY;
+	if (typeof got === "string") return Infinity;
 	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
-	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Number.POSITIVE_INFINITY;
+	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Infinity;
 	if (error <= 0) return 0;
-	return limit > 0 ? error / limit : Number.POSITIVE_INFINITY;
+	return limit > 0 ? error / limit : Infinity;
 }
 
 const structural: ReadonlySet<string> = new Set(["missing", "dtype", "shape", "non-finite"]);

@@ -104,7 +104,7 @@ function measuredCheck(
 	const parts = kind === "accuracy" ? all : all.filter((part) => part.difference().elements > 0);
 	if (parts.length === 0) {
 		// Both sides are identical, as checked before. Infinities count as values, but any broken engine returns NaN everywhere.
-		const isNotInfinite = (value: number): boolean => Math.abs(value) !== Number.POSITIVE_INFINITY;
+		const isNotInfinite = (value: number) => Math.abs(value) !== Infinity;
 		const pass = all.some(({ expected }) => !everyValue(expected, isNotInfinite));
 		const detail = pass
 			? "no element of the golden is finite, and the engine's are the same"
@@ -140,7 +140,7 @@ function withBase(
 	const { bound, measure } = metrics[comparator.kind];
 	const misplaced = parts.some((part) => part.difference().nonFinite.differing > 0);
 	const value = misplaced
-		? Number.NaN
+		? NaN
 		: findWorst(parts, bound, (pair) => measure(pair, comparator))?.measured.value;
 	if (value === undefined) return { ...check, base: null };
 	const shown = { ...check, base: toNumeric(value), baseAllowed: own?.allowed };

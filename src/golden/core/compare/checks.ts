@@ -162,7 +162,7 @@ function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | n
 	}
 	return coveredParts(whole, { slice, floor }).flatMap(({ expected, got, slice: placed }) =>
 		Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
-			const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
+			const cut = (tensor: Tensor) => sliceTensor(tensor, axis, sample);
 			return { expected: cut(expected), got: cut(got), sample, slice: placed };
 		}),
 	);

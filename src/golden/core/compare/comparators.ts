@@ -46,9 +46,9 @@ export function resolveComparator(
 	context: ResolveContext,
 ): Comparator {
 	const { precision, expected } = context;
-	const part = (): Tensor =>
+	const part = () =>
 		coveredParts({ expected, got: expected }, { slice: spec.slice })[0]?.expected ?? expected;
-	const rms = (): number => rootMeanSquare(part());
+	const rms = () => rootMeanSquare(part());
 	const metric = metrics[spec.kind];
 	const defaults = defaultTolerances[precision];
 	const options: MetricOptions = {
@@ -95,8 +95,8 @@ function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => 
 	if (expected.dtype === "uint8") return 255;
 	const tensor = part();
 	const read = offsetReader(tensor, originOf(tensor));
-	let least = Number.POSITIVE_INFINITY;
-	let most = Number.NEGATIVE_INFINITY;
+	let least = Infinity;
+	let most = -Infinity;
 	forEachChunk(elementCount(tensor.shape), (start, count) => {
 		for (const value of read(start, count)) {
 			if (!Number.isFinite(value)) continue;

@@ -23,7 +23,7 @@ export interface Pair extends Sides {
 	difference(closeness?: Closeness): Difference;
 }
 
-const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
+const anyCloseness: Closeness = { rtol: 0, atol: Infinity };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
@@ -83,35 +83,7 @@ function passOver(
 	return total;
 }
 
-/** A chunk whose values are all finite and need no scale; false, and nothing added, if one is not finite. */
-function addFinite(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): boolean {
-	const { expected: left, got: right } = chunk;
-	let [maxAbs, maxAbsAt] = [total.maxAbs, -1];
-	let differences = 0;
-	let squares = 0;
-	let outside = 0;
-	for (let i = 0; i < left.length; i += 1) {
-		const expected = left[i] as number;
-		const difference = Math.abs((right[i] as number) - expected);
-		differences += difference * difference;
-		squares += expected * expected;
-		if (difference > maxAbs) {
-			maxAbs = difference;
-			maxAbsAt = i;
-		}
-		if (difference > atol + rtol * Math.abs(expected)) outside += 1;
-	}
-	if (!(differences + squares < Number.POSITIVE_INFINITY)) return false;
-	total.differenceNorm.sumSquared += differences;
-	total.expectedNorm.sumSquared += squares;
-	if (maxAbsAt >= 0) total.maxAbsAt = start + maxAbsAt;
-	total.maxAbs = maxAbs;
-	total.outside += outside;
-	return true;
-}
-
 function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
-	if (chunk.expected instanceof Float32Array && addFinite(total, chunk, start, { rtol, atol })) return;
 	const { expected: left, got: right, difference: exact } = chunk;
 	const differenceScale = total.differenceNorm.scale;
 	const expectedScale = total.expectedNorm.scale;
@@ -124,7 +96,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 		const got = right[i] as number;
 		const difference = Math.abs(exact === null ? got - expected : (exact[i] as number));
 		let scaled = difference * differenceScale;
-		if (!(difference < Number.POSITIVE_INFINITY)) {
+		if (!(difference < Infinity)) {
 			if (!Number.isFinite(expected) || !Number.isFinite(got)) {
 				addNonFinite(total, start + i, expected, got);
 				continue;
@@ -197,7 +169,7 @@ export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
 	forEachValue(tensor, (value) => {
 		const size = Math.abs(value);
-		if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+		if (size > largest && size < Infinity) largest = size;
 	});
 	return largest;
 }
@@ -233,7 +205,7 @@ export function normRatio(left: Norm, right: Norm): number {
 export function joinNorms(left: Norm, right: Norm): Norm {
 	if (left.sumSquared === 0) return right;
 	const scale = Math.min(left.scale, right.scale);
-	const at = (norm: Norm): number => norm.sumSquared * (scale / norm.scale) ** 2;
+	const at = (norm: Norm) => norm.sumSquared * (scale / norm.scale) ** 2;
 	return { sumSquared: at(left) + at(right), scale };
 }
 

@@ -141,7 +141,7 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 }
 
 function otherModel({ manifest, modelSha256 }: CaseInput): string {
-	const short = (sha256: string): string => `${sha256.slice(0, 7)}…`;
+	const short = (sha256: string) => `${sha256.slice(0, 7)}…`;
 	return `The golden was recorded from a different model (${short(manifest.model.sha256)}, this one is ${short(modelSha256)})`;
 }
 
@@ -211,7 +211,7 @@ function errorGrowthChecks(
 }
 
 function finite(value: GoldenCheck["base"]): number {
-	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
+	return typeof value === "number" && Number.isFinite(value) ? value : NaN;
 }
 
 /** What the base fails too still fails the head if its error is far larger. */

@@ -64,9 +64,9 @@ export interface Metric {
 export type MetricKind = Exclude<ComparatorKind, "custom">;
 
 const signed: Range = { least: -1, most: 1 };
-const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };
+const decibels: Range = { least: -Number.MAX_VALUE, most: Infinity };
 
-const topK = ({ defaults }: LimitFacts): number => defaults.topK;
+const topK = ({ defaults }: LimitFacts) => defaults.topK;
 const error = { bound: "at-most", range: fromZero } as const;
 const agreement = { bound: "at-least", range: share, emptyLimit: 0, defaultLimit: topK } as const;
 const disagreement = { bound: "at-most", range: share, emptyLimit: 1 } as const;

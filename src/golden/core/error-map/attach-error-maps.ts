@@ -44,7 +44,7 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 	const size = shape[axis] ?? 1;
 	if (size < 2 || size !== expected.shape[axis] || axes.includes(axis)) return errorMap(sides, axes);
 	const shown = sample ?? worst?.index[axis] ?? 0;
-	const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, shown);
+	const cut = (tensor: Tensor) => sliceTensor(tensor, axis, shown);
 	return { ...errorMap({ expected: cut(sides.expected), got: cut(sides.got) }, axes), sample: shown };
 }
 
@@ -54,7 +54,7 @@ const minSide = 8;
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);
-	const isWide = (axis: number): boolean => (shape[axis] ?? 0) >= minSide;
+	const isWide = (axis: number) => (shape[axis] ?? 0) >= minSide;
 	return isWide(height) && isWide(height + 1) ? [height, height + 1] : null;
 }
 
@@ -78,7 +78,7 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	});
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
 	const bytes = Array.from(cells, (value) => {
-		if (value === Number.POSITIVE_INFINITY) return 255;
+		if (value === Infinity) return 255;
 		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 	});
 	const encoded = btoa(String.fromCharCode(...bytes));
@@ -91,5 +91,5 @@ function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeo
 		difference === null ? (got[i] as number) - (expected[i] as number) : (difference[i] as number),
 	);
 	if (Number.isFinite(size)) return size;
-	return Object.is(expected[i], got[i]) ? 0 : Number.POSITIVE_INFINITY;
+	return Object.is(expected[i], got[i]) ? 0 : Infinity;
 }

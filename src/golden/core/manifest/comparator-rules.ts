@@ -87,7 +87,7 @@ function dtypeProblem({ kind }: ComparatorSpec, dtypes: readonly DType[]): Schem
 
 function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null {
 	const metric = metricOf(kind);
-	if (metric === undefined || metric.range.most === Number.POSITIVE_INFINITY) return null;
+	if (metric === undefined || metric.range.most === Infinity) return null;
 	const limits = limitsIn(tolerance);
 	const beyond = limits.find((limit) => limit > metric.range.most);
 	if (beyond !== undefined)

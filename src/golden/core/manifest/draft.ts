@@ -126,9 +126,9 @@ function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
 }
 
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
-	const files = (side: GoldenCase["inputs"]): string[] =>
+	const files = (side: GoldenCase["inputs"]) =>
 		Object.entries(side).map(([name, { path: _, stats: __, ...content }]) => JSON.stringify([name, content]));
-	const contents = ({ inputs, outputs, labels = {} }: GoldenCase): string =>
+	const contents = ({ inputs, outputs, labels = {} }: GoldenCase) =>
 		JSON.stringify([
 			files(inputs).sort(),
 			files(outputs).sort(),

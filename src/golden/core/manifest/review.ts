@@ -26,7 +26,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	const { model, path, base, head } = input;
 	if (isEquivalentGolden(base, head)) return null;
 	const tolerances = compareLimits(base, head, input);
-	const size = ({ relativeL2 }: MovedOutput): number =>
+	const size = ({ relativeL2 }: MovedOutput) =>
 		typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 	const moved = [...input.moved].sort((left, right) => size(right) - size(left));
 	const reason = head.goldenId === base.goldenId && head.reason === base.reason ? undefined : head.reason;
@@ -136,7 +136,7 @@ function compareLimits(
 	{ expected, relativeL2 }: LimitContext,
 ): ToleranceChange[] {
 	return [...expected].flatMap(([output, tensor]) => {
-		const specOf = ({ outputs }: GoldenManifest): GoldenOutput => own(outputs, output) ?? {};
+		const specOf = ({ outputs }: GoldenManifest) => own(outputs, output) ?? {};
 		const [before, after] = [specOf(base), specOf(head)];
 		const changes = precisions.flatMap((precision) => {
 			const context = { expected: tensor, precision, relativeL2 };

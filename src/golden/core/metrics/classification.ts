@@ -34,7 +34,7 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 	});
 	if (rows === 0 && elements > 0)
 		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${minScore}` };
-	const value = rows === 0 ? Number.NaN : agreeing / rows;
+	const value = rows === 0 ? NaN : agreeing / rows;
 	if (agreeing === rows) return { value, elements, worstAt: -1 };
 	const mean = k > 1 ? `, mean overlap ${Number((overlap / rows).toPrecision(4))}` : "";
 	const detail = `${rows - agreeing} of ${rows} rows differ${mean}; the golden's lead in the clearest of them is ${Number(worst.margin.toPrecision(4))}`;
@@ -54,7 +54,7 @@ export function clearShare(
 	let [rows, clear] = [0, 0];
 	forEachRow(makePair(tensor, tensor), axis, (row) => {
 		const order = topIndices(row, k + 1).map((index) => row[index] as number);
-		if (holdsNaN(row) || (order[0] ?? 0) < (minScore ?? Number.NEGATIVE_INFINITY)) return;
+		if (holdsNaN(row) || (order[0] ?? 0) < (minScore ?? -Infinity)) return;
 		rows += 1;
 		if (order.length <= k || (order[k - 1] as number) - (order[k] as number) >= lead) clear += 1;
 	});
@@ -74,16 +74,8 @@ function argMax(values: Float64Array): number {
 	return best;
 }
 
-/** Up to here, insertion into a short list is faster than sorting. */
-const insertionLimit = 32;
-
 export function topIndices(values: Float64Array, k: number): number[] {
 	const wanted = Math.min(k, values.length);
-	if (wanted > insertionLimit) {
-		const order = Array.from(values, (_, index) => index);
-		order.sort((a, b) => compareDescending(values[a] as number, values[b] as number) || a - b);
-		return order.slice(0, wanted);
-	}
 	const best: number[] = [];
 	for (let i = 0; i < values.length; i += 1) {
 		const value = values[i] as number;
@@ -95,11 +87,6 @@ export function topIndices(values: Float64Array, k: number): number[] {
 		if (best.length > wanted) best.pop();
 	}
 	return best;
-}
-
-function compareDescending(a: number, b: number): number {
-	if (a === b) return 0;
-	return a > b ? -1 : 1;
 }
 
 /**
@@ -123,9 +110,9 @@ export function accuracy(pair: Pair, options: MetricOptions): Measured {
 	});
 	if (tally.seen !== labels.length) {
 		const detail = `${tally.seen} rows, but ${labels.length} labels`;
-		return { value: Number.NaN, elements: Math.max(1, tally.elements), worstAt: -1, detail };
+		return { value: NaN, elements: Math.max(1, tally.elements), worstAt: -1, detail };
 	}
-	const value = tally.rows === 0 ? Number.NaN : tally.right / tally.rows;
+	const value = tally.rows === 0 ? NaN : tally.right / tally.rows;
 	const detail = `${tally.right} of ${tally.rows} right; the golden has ${tally.goldenRight}`;
 	return { value, elements: tally.elements, worstAt: tally.lost < 0 ? tally.wrong : tally.lost, detail };
 }
@@ -139,7 +126,7 @@ interface Answer {
 
 function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: Answer) => void): void {
 	if (isFloating(pair.expected.dtype)) {
-		const topOf = (row: Float64Array): number[] => (holdsNaN(row) ? [] : topIndices(row, k));
+		const topOf = (row: Float64Array) => (holdsNaN(row) ? [] : topIndices(row, k));
 		forEachRow(pair, axis, (left, right, place) => {
 			const expected = topOf(left);
 			const flat = place.first + (expected[0] ?? 0) * place.stride;
@@ -184,7 +171,7 @@ export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Mea
 		if (isSame) same += 1;
 		else if (first < 0) first = flat;
 	});
-	const value = tokens === 0 ? Number.NaN : same / tokens;
+	const value = tokens === 0 ? NaN : same / tokens;
 	const detail = `${tokens - same} of ${tokens} tokens differ, the first of them is shown`;
 	return { value, elements: tokens, worstAt: first, ...(same < tokens ? { detail } : {}) };
 }
@@ -209,7 +196,7 @@ export function klDivergence(pair: Pair, options: MetricOptions): Measured {
 		worst.value = value;
 		worst.at = place.first + (topIndices(expected, 1)[0] ?? 0) * place.stride;
 	});
-	const value = rows === 0 ? Number.NaN : sum / rows;
+	const value = rows === 0 ? NaN : sum / rows;
 	return { value, elements, worstAt: worst.at, ...describe(value, worst.value, rows) };
 }
 
@@ -217,7 +204,7 @@ function describe(mean: number, worst: number, rows: number): { detail?: string 
 	if (rows === 0) return {};
 	if (Number.isNaN(mean))
 		return { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };
-	if (mean === Number.POSITIVE_INFINITY)
+	if (mean === Infinity)
 		return { detail: "the engine gives probability 0 where the golden does not; compare logits instead" };
 	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};
 }
@@ -248,7 +235,7 @@ function divergenceTerm(logP: number, logQ: number): number {
 
 /** Subtracts the maximum, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
 function logSoftmax(logits: Float64Array): Float64Array {
-	let max = Number.NEGATIVE_INFINITY;
+	let max = -Infinity;
 	for (const value of logits) max = Math.max(max, value);
 	const below = logits.map((value) => (value === max ? 0 : value - max));
 	let sum = 0;
@@ -274,5 +261,5 @@ const sumTolerance = 1e-2;
 function probabilities(values: Float64Array): Float64Array {
 	const sum = values.reduce((total, value) => total + value, 0);
 	const isDistribution = Math.abs(sum - 1) <= sumTolerance && values.every((value) => value >= 0);
-	return values.map((value) => (isDistribution ? value / sum : Number.NaN));
+	return values.map((value) => (isDistribution ? value / sum : NaN));
 }

@@ -33,8 +33,8 @@ export function psnr(pair: Pair, { dataRange }: MetricOptions): Measured {
 	// Logarithms are subtracted because the ratio may leave binary64.
 	const logOfError = Math.log10(differenceNorm.sumSquared / elements) / 2 - Math.log10(differenceNorm.scale);
 	let value = 20 * (Math.log10(dataRange) - logOfError);
-	if (maxAbs === 0) value = Number.POSITIVE_INFINITY;
-	if (elements === 0) value = Number.NaN;
+	if (maxAbs === 0) value = Infinity;
+	if (elements === 0) value = NaN;
 	return { value, elements, worstAt: maxAbsAt, detail: `data range ${Number(dataRange.toPrecision(6))}` };
 }
 
@@ -51,7 +51,7 @@ export interface Range {
 	most: number;
 }
 
-export const fromZero: Range = { least: 0, most: Number.POSITIVE_INFINITY };
+export const fromZero: Range = { least: 0, most: Infinity };
 export const share: Range = { least: 0, most: 1 };
 
 const rangeSlack = 1e-9;
@@ -64,12 +64,12 @@ export function within<Value extends Pick<Measured, "value" | "detail">>(
 	if (Number.isNaN(value) || (value >= least - rangeSlack && value <= most + rangeSlack)) return measured;
 	const range = Number.isFinite(most) ? `from ${least} to ${Number(most.toPrecision(4))}` : `≥ ${least}`;
 	const detail = [`the value ${value} is impossible; expected ${range}`, measured.detail];
-	return { ...measured, value: Number.NaN, detail: detail.filter(Boolean).join("; ") };
+	return { ...measured, value: NaN, detail: detail.filter(Boolean).join("; ") };
 }
 
 /** False for NaN, and for an infinite error even if the limit is infinite. */
 export function keepsLimit(value: number, bound: Bound, allowed: number): boolean {
-	return bound === "at-most" ? value <= allowed && value < Number.POSITIVE_INFINITY : value >= allowed;
+	return bound === "at-most" ? value <= allowed && value < Infinity : value >= allowed;
 }
 
 export interface MetricOptions {

@@ -47,9 +47,9 @@ function measuredOf(tally: ClassTally, value: number, before: string): Measured 
 	const { stray, pixels, differing, firstDiffering } = tally;
 	if (stray !== null) {
 		const detail = `${stray} is not a class from 0 to ${maxClasses - 1}`;
-		return { value: Number.NaN, elements: Math.max(1, pixels), worstAt: -1, detail };
+		return { value: NaN, elements: Math.max(1, pixels), worstAt: -1, detail };
 	}
-	if (pixels === 0) return { value: Number.NaN, elements: 0, worstAt: -1 };
+	if (pixels === 0) return { value: NaN, elements: 0, worstAt: -1 };
 	const detail = differing > 0 ? `${before}${differing} of ${pixels} pixels differ` : undefined;
 	return { value, elements: pixels, worstAt: firstDiffering, detail };
 }
@@ -63,7 +63,7 @@ export function tallyClasses(
 	{ axis, ignore, threshold }: MetricOptions,
 	tally: ClassTally = emptyClassTally(),
 ): ClassTally {
-	const add = (wanted: number, got: number, flat: number): void => {
+	const add = (wanted: number, got: number, flat: number) => {
 		if (wanted !== ignore) addPixel(tally, wanted, got, flat);
 	};
 	if (threshold === null) forEachClass(pair, axis, (wanted, got, { flat }) => add(wanted, got, flat));
@@ -138,7 +138,7 @@ function measureOutput(
 		firsts.push(place.first);
 	});
 	if (expected.length > maxVectors)
-		return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
+		return { value: NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
 	const { value, lowest, at, problem } = measure({ expected, got }, options.k);
 	const shown = value < 1 ? `lowest of one vector: ${Number(lowest.toPrecision(4))}` : undefined;
 	return { value, elements, worstAt: firsts[at] ?? -1, detail: problem ?? shown };
@@ -163,14 +163,14 @@ export function measureRanks(vectors: Vectors): VectorScores {
 }
 
 function unmeasurable(problem: string): VectorScores {
-	return { value: Number.NaN, lowest: Number.NaN, at: -1, problem };
+	return { value: NaN, lowest: NaN, at: -1, problem };
 }
 
 function meanScore(
 	{ expected, got }: Vectors,
 	score: (expected: Float64Array, got: Float64Array, own: number) => number,
 ): VectorScores {
-	let lowest = Number.POSITIVE_INFINITY;
+	let lowest = Infinity;
 	let at = -1;
 	let sum = 0;
 	for (let own = 0; own < expected.length; own += 1) {
@@ -197,7 +197,7 @@ export function unit(vector: Float64Array): Float64Array {
 function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
 	const own = vectors[index] as Float64Array;
 	return Float64Array.from(vectors, (other, at) => {
-		if (at === index) return Number.NEGATIVE_INFINITY;
+		if (at === index) return -Infinity;
 		let dot = 0;
 		for (let i = 0; i < own.length; i += 1) dot += (own[i] as number) * (other[i] as number);
 		return dot;
@@ -206,11 +206,11 @@ function similarities(vectors: readonly Float64Array[], index: number): Float64A
 
 /** Pearson's correlation of the ranks; 1 if both lists are constant, 0 if only one is (scipy: NaN). */
 function rankCorrelation(left: Float64Array, right: Float64Array): number {
-	if (holdsNaN(left) || holdsNaN(right)) return Number.NaN;
+	if (holdsNaN(left) || holdsNaN(right)) return NaN;
 	const mean = (left.length - 1) / 2;
 	const a = ranksOf(left).map((rank) => rank - mean);
 	const b = ranksOf(right).map((rank) => rank - mean);
-	const dot = (x: Float64Array, y: Float64Array): number =>
+	const dot = (x: Float64Array, y: Float64Array) =>
 		x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
 	const [ofA, ofB] = [dot(a, a), dot(b, b)];
 	if (ofA === 0 || ofB === 0) return ofA === ofB ? 1 : 0;

@@ -18,9 +18,9 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 	const size = filter.weights.length;
 	if (grid === null || grid.height < size || grid.width < size) {
 		const detail = `an image of at least ${size} × ${size} is needed`;
-		return { value: Number.NaN, elements, worstAt: -1, detail };
+		return { value: NaN, elements, worstAt: -1, detail };
 	}
-	const sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
+	const sums = { total: 0, windows: 0, worst: Infinity, worstAt: -1 };
 	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
@@ -66,7 +66,7 @@ function scaledReaders({ expected, got }: Pair, grid: Grid, dataRange: number) {
 	const origin = originOf(expected);
 	const wide = expected.dtype === "float64";
 	const scale = wide ? scaleFor(Math.max(largestFinite(expected), largestFinite(got), dataRange)) : 1;
-	const readerOf = (tensor: Tensor): RowReader => gridReader(tensor, grid, { origin, scale });
+	const readerOf = (tensor: Tensor) => gridReader(tensor, grid, { origin, scale });
 	const range = dataRange * scale;
 	return {
 		rows: { expected: readerOf(expected), got: readerOf(got) },
@@ -165,7 +165,7 @@ function addWindows(
 		for (let i = 0; i < columns.length; i += 1)
 			columns[i] = (columns[i] as number) + weight * (ring[from + i] as number);
 	}
-	const mean = (map: number, i: number): number => columns[map * valid + i] as number;
+	const mean = (map: number, i: number) => columns[map * valid + i] as number;
 	const half = (size - 1) / 2;
 	for (let i = 0; i < valid; i += 1) {
 		const [mx, my] = [mean(0, i), mean(1, i)];

@@ -29,7 +29,7 @@ export const maxCaseBytes = 64 * 1024 * 1024;
 
 /** A string says why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
-	const holdsTwo = (candidate: Profile): boolean => {
+	const holdsTwo = (candidate: Profile) => {
 		const found = findBatch(subject, candidate);
 		return typeof found !== "string" && found.range.max > 1;
 	};
@@ -85,7 +85,6 @@ export interface ProbeCase {
 	refit?: "model" | "zeros";
 }
 
-/** A case of these rows of the pool. */
 export function caseOf(id: string, pool: Pool, rows: readonly number[]): ProbeCase {
 	return { id, inputs: composeBatch(pool, rows), batch: pool.axes.size === 0 ? null : rows.length };
 }
@@ -179,7 +178,7 @@ function poolOf(
 	const [first] = cases;
 	const sizes = first === undefined ? null : bindSizes(subject, axes, first);
 	if (first === undefined || sizes === null) return null;
-	const isAlike = (other: Tensors): boolean =>
+	const isAlike = (other: Tensors) =>
 		JSON.stringify(bindSizes(subject, axes, other)) === JSON.stringify(sizes) &&
 		subject.inputs.every(({ name }) => axes.has(name) || isSame(first[name], other[name]));
 	const alike = cases.slice(1).filter((other) => batch !== null && isAlike(other));
@@ -229,7 +228,7 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 export function otherRow(pool: Pool, row: number, from: number): number | null {
 	const names = [...pool.axes.keys()];
 	const own = composeBatch(pool, [row]);
-	const differs = (candidate: number): boolean => {
+	const differs = (candidate: number) => {
 		const other = composeBatch(pool, [candidate]);
 		return names.some((name) => !isSame(own[name], other[name]));
 	};

@@ -15,8 +15,7 @@ import type { Comparison } from "./context.ts";
  * Infinity if shape, dtype or non-finite values differ; NaN if nothing is finite.
  */
 export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
-	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape))
-		return Number.POSITIVE_INFINITY;
+	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape)) return Infinity;
 	if (!isFloating(expected.dtype)) {
 		const exact = { rtol: 0, atol: 0 };
 		const { outside, elements } = makePair(expected, got, exact).difference(exact);
@@ -25,12 +24,12 @@ export function distanceBetween(expected: Tensor, got: Tensor, axis: number | nu
 	const rows: { difference: number; apart: Norm; own: Norm }[] = [];
 	for (const { expected: left, got: right } of coveredParts({ expected, got }, {}, axis)) {
 		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
-		if (nonFinite.differing > 0) return Number.POSITIVE_INFINITY;
+		if (nonFinite.differing > 0) return Infinity;
 		if (elements === 0) continue;
 		const own = longerNorm(expectedNorm, makePair(right, left).difference().expectedNorm);
 		rows.push({ difference: maxAbs, apart: differenceNorm, own });
 	}
-	if (rows.length === 0) return Number.NaN;
+	if (rows.length === 0) return NaN;
 	const all = rows.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
 	const usual = { ...all, sumSquared: all.sumSquared / rows.length };
 	const distances = rows.map(({ difference, apart, own }) =>

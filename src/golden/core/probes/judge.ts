@@ -4,8 +4,8 @@ import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
-import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
-import { everyValue } from "../tensor/values.ts";
+import { elementCount, own, type Tensor } from "../tensor/tensor.ts";
+import { isAllFinite } from "../tensor/values.ts";
 import { anchor, type Comparison, pick, repetition, rounding, type Tensors, upTo } from "./context.ts";
 import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
@@ -74,7 +74,7 @@ function judgeOne(planned: Planned, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
 	const unanswered = judgeFailure(planned, context);
 	if (unanswered !== null) return unanswered;
-	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
+	const excess = ({ got, allowed }: Measure) => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
@@ -140,21 +140,17 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const noisy = Number.isFinite(scatter) ? scatter : 0;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });
 		const usual = answers.get(anchor);
+		const isSound = ({ [output]: tensor }: Tensors) => tensor === undefined || isAllFinite(tensor);
 		const overflows =
 			comparison.at !== undefined &&
 			usual?.state === "done" &&
-			holdsFinite(usual.outputs[output]) &&
-			![expected, got].every(({ outputs }) => holdsFinite(outputs[output]));
-		if (overflows)
-			return [{ output, got: Number.POSITIVE_INFINITY, allowed, isOverflow: true, at: comparison.at }];
+			isSound(usual.outputs) &&
+			![expected, got].every(({ outputs }) => isSound(outputs));
+		if (overflows) return [{ output, got: Infinity, allowed, isOverflow: true, at: comparison.at }];
 		return [
 			{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed, at: comparison.at },
 		];
 	});
-}
-
-function holdsFinite(tensor: Tensor | undefined): boolean {
-	return tensor === undefined || !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
 }
 
 /** null if the output has no rows, such as a sum over the batch. */
@@ -224,9 +220,7 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	if (got === 0) return `${label} have the same values.`;
 	if (Number.isNaN(got)) return `${label} contain no finite number in ${name}.`;
 	const distance =
-		got === Number.POSITIVE_INFINITY
-			? "have another shape or other non-finite values"
-			: `are ${twoDigits(got)} apart`;
+		got === Infinity ? "have another shape or other non-finite values" : `are ${twoDigits(got)} apart`;
 	const limit = isUnsteady(worst) ? "allowed is" : "within the allowed";
 	return `${label} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
@@ -243,8 +237,7 @@ export function settleProbes(
 		const found = state === "differs" ? base?.get(probe) : undefined;
 		const other = found?.state === "skipped" ? undefined : found;
 		// A missing number counts as the worst, on both sides.
-		const size = (value: number | null): number =>
-			Number.isFinite(value) ? Number(value) : Number.POSITIVE_INFINITY;
+		const size = (value: number | null) => (Number.isFinite(value) ? Number(value) : Infinity);
 		const known = other?.state === "differs" && size(got) <= maxGrowth * size(other.got);
 		const numeric = (value: number | null) => (value === null ? null : toNumeric(value));
 		return {

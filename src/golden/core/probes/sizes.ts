@@ -1,7 +1,17 @@
 // The probe of a profile's sizes: the engine must answer at its ends and between them, alike for the rows that they share.
 
-import type { ProbeCase, ProbeContext, ProbeRequest } from "./context.ts";
-import { type Comparison, caseBytes, caseOf, compareViews, makePool, maxCaseBytes } from "./context.ts";
+import {
+	type Comparison,
+	caseBytes,
+	caseOf,
+	compareViews,
+	makePool,
+	maxCaseBytes,
+	type ProbeCase,
+	type ProbeContext,
+	type ProbeRequest,
+	upTo,
+} from "./context.ts";
 import { type Batch, type Profile, rangeIn, type SizePoint, sizePoints, sizesAt } from "./subject.ts";
 
 const maxProfiles = 4;
@@ -9,7 +19,6 @@ const maxProfiles = 4;
 const maxBytes = 384 * 1024 * 1024;
 const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies readonly SizePoint[];
 
-/** One size of a profile, asked with these batches. */
 interface Size {
 	id: string;
 	sizes: ReadonlyMap<string, number>;
@@ -35,27 +44,14 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 			return fits;
 		});
 		if (least === undefined) continue;
-		const pool = makePool(subject, batch, {
-			sizes,
-			rows: Math.max(least, ...more),
-			caseIndex: 1 + cases.length,
-		});
+		const rows = Math.max(least, ...more);
+		const pool = makePool(subject, batch, { sizes, rows, caseIndex: 1 + cases.length });
 		if (typeof pool === "string") return pool;
-		const send = (rows: number, name: string) =>
-			caseOf(
-				name,
-				pool,
-				Array.from({ length: rows }, (_, row) => row),
-			);
-		const first = send(least, `${id}-${least}`);
-		const others =
-			more.length === 0
-				? [send(least, `${first.id}-again`)]
-				: more.map((rows) => send(rows, `${id}-${rows}`));
-		const [arithmetic, shared] =
-			more.length === 0
-				? (["same", null] as const)
-				: (["other", Array.from({ length: least }, (_, row) => row)] as const);
+		const send = (rows: number, again = "") => caseOf(`${id}-${rows}${again}`, pool, upTo(rows));
+		const first = send(least);
+		const isAlone = more.length === 0;
+		const others = isAlone ? [send(least, "-again")] : more.map((rows) => send(rows));
+		const [arithmetic, shared] = isAlone ? (["same", null] as const) : (["other", upTo(least)] as const);
 		cases.push(first, ...others);
 		for (const other of others)
 			comparisons.push({
@@ -73,11 +69,10 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 	const varies = ([name, { min, max }]: [string, Profile[string]]) =>
 		name !== batch?.dim && used.has(name) && max > Math.max(1, min);
 	const isRanged = Object.entries(profile).some(varies);
-	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
-	const batchesOf = (points: readonly SizePoint[]) => {
-		const sizes = sizePoints(range);
-		return [...new Set(points.map((point) => sizes[point]))].sort((a, b) => a - b);
-	};
+	const range = (batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range)) ?? { min: 1, opt: 1, max: 1 };
+	const ends = sizePoints(range);
+	const batchesOf = (points: readonly SizePoint[]) =>
+		[...new Set(points.map((point) => ends[point]))].sort((a, b) => a - b);
 	if (!isRanged) {
 		const batches = batchesOf(byImportance);
 		return batches.length < 2 ? [] : [{ id: `profile-${index}`, sizes: sizesAt(profile, "opt"), batches }];
@@ -90,10 +85,6 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 		seen.add(key);
 		return [{ id: `profile-${index}-${point}`, sizes, batches: batchesOf(["min", "max"]) }];
 	});
-}
-
-function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | null {
-	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
 }
 
 /** `batch 1 and 8, seq 4096` */

@@ -82,12 +82,12 @@ export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, num
 export type SizePoint = keyof DimRange | "low" | "high";
 
 /** An engine needs at least one row, even if the profile's minimum is 0. */
+function withRows({ min, opt, max }: DimRange): DimRange {
+	return { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) };
+}
+
 export function sizePoints(range: DimRange): Record<SizePoint, number> {
-	const [min, opt, max] = [range.min, range.opt, range.max].map((size) => Math.max(1, size)) as [
-		number,
-		number,
-		number,
-	];
+	const { min, opt, max } = withRows(range);
 	return { min, low: Math.round((min + opt) / 2), opt, high: Math.round((opt + max) / 2), max };
 }
 
@@ -97,7 +97,7 @@ export function sizesAt(profile: Profile, point: SizePoint): Map<string, number>
 
 export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 	const range = own(profile, dim);
-	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
+	return range && withRows(range);
 }
 
 export interface Batch {
@@ -106,7 +106,7 @@ export interface Batch {
 	axes: ReadonlyMap<string, number>;
 }
 
-type AxesOfInput = Pick<ProbeInput, "name" | "axes">;
+export type InputAxes = Pick<ProbeInput, "name" | "axes">;
 
 const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
@@ -116,7 +116,7 @@ const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|
  * A dimension named like a batch; else one that is the first axis of every input that has axes and is not named like something else;
  * else a fixed first size above 1 if all inputs are pictures or volumes (rank 4 or 5). A string says why there is none.
  */
-export function findBatch({ inputs }: { inputs: readonly AxesOfInput[] }, profile: Profile): Batch | string {
+export function findBatch({ inputs }: { inputs: readonly InputAxes[] }, profile: Profile): Batch | string {
 	const named = namedBatch(inputs);
 	if (named !== null) {
 		const range = rangeIn(profile, named);
@@ -132,7 +132,7 @@ export function findBatch({ inputs }: { inputs: readonly AxesOfInput[] }, profil
 	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
 }
 
-function namedBatch(inputs: readonly AxesOfInput[]): string | null {
+function namedBatch(inputs: readonly InputAxes[]): string | null {
 	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
 	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;

@@ -1,6 +1,5 @@
 // Derives the limits of proposed comparators from evidence.
 import type {
-	BoxComparatorSpec,
 	ComparatorSpec,
 	Detections,
 	GoldenManifest,
@@ -195,14 +194,13 @@ function deriveMetric(
 }
 
 function deriveGroup(group: Detections, rounding: Measured["roundingErrors"]): Detections {
-	const comparators = group.comparators?.map(
-		(spec): BoxComparatorSpec =>
-			loosened(spec, {
-				bound: boxKinds[spec.kind].bound,
-				usualAt: (precision) => boxLimit(spec, precision),
-				measuredAt: (precision) =>
-					rounding.get(precision)?.get(comparatorKey(group.name, spec.kind, undefined)),
-			}),
+	const comparators = group.comparators?.map((spec) =>
+		loosened(spec, {
+			bound: boxKinds[spec.kind].bound,
+			usualAt: (precision) => boxLimit(spec, precision),
+			measuredAt: (precision) =>
+				rounding.get(precision)?.get(comparatorKey(group.name, spec.kind, undefined)),
+		}),
 	);
 	return { ...group, comparators: comparators as Detections["comparators"] };
 }

@@ -168,7 +168,7 @@ function roundedDown(value: number): number {
 
 /** At least 1. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
 export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
-	let [min, max, smallest] = [0, 0, Number.POSITIVE_INFINITY];
+	let [min, max, smallest] = [0, 0, Infinity];
 	for (const tensor of tensors) {
 		let [squares, count] = [0, 0];
 		forEachValue(tensor, (value) => {
@@ -263,7 +263,7 @@ function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): 
 		const kind = comparatorKey(output, metric, slice);
 		const place = places.get(kind) ?? 0;
 		places.set(kind, place + 1);
-		const value = got === null ? Number.NaN : Number(got);
+		const value = got === null ? NaN : Number(got);
 		if (Number.isNaN(value)) continue;
 		const key = comparatorKey(output, metric, slice, place);
 		const worse = bound === "at-most" ? Math.max : Math.min;

@@ -103,8 +103,7 @@ export function distance(expected: Tensor, got: Tensor, covered: Coverage = {}):
 	const [sides = { expected, got }] = coveredParts({ expected, got }, covered);
 	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
-	if (nonFinite.differing > 0)
-		return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
+	if (nonFinite.differing > 0) return { relativeL2: Infinity, maxAbs: Infinity };
 	return { relativeL2: relativeL2(pair).value, maxAbs };
 }
 
@@ -132,7 +131,7 @@ export function noiseMask(
 ): number | null {
 	const parts = tensors.map((tensor) => cutSlice(tensor, slice));
 	const floor = signalFloor(Math.max(0, ...parts.map(largestFinite)), noiseOfPart(noise, slice)?.maxAbs ?? 0);
-	const isMostlyBelow = (tensor: Tensor): boolean => {
+	const isMostlyBelow = (tensor: Tensor) => {
 		let above = 0;
 		let below = 0;
 		// Zeros are exact, so they are not noise, unless there is nothing else.

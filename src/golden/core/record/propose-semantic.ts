@@ -185,7 +185,7 @@ function splitRoles(
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
 	const each = elementCount(shape.slice(0, -1));
 	const images = elementCount(shape.slice(0, -2));
-	const find = (pattern: RegExp, elements: number): string | undefined =>
+	const find = (pattern: RegExp, elements: number) =>
 		names.find(
 			(name) => name !== boxes && pattern.test(name) && elementCount(outputs[name]?.shape ?? []) === elements,
 		);

@@ -70,7 +70,7 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] 
 }
 
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
-	let [least, most, squares, count] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
+	let [least, most, squares, count] = [Infinity, -Infinity, 0, 0];
 	for (const tensor of tensors) {
 		count += elementCount(tensor.shape);
 		forEachValue(tensor, (value) => {
@@ -177,8 +177,8 @@ function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
 	const channels = Array.from({ length: size }, () => ({
 		squares: 0,
 		count: 0,
-		min: Number.POSITIVE_INFINITY,
-		max: Number.NEGATIVE_INFINITY,
+		min: Infinity,
+		max: -Infinity,
 	}));
 	for (const tensor of tensors) {
 		const inner = elementCount(tensor.shape.slice(axis + 1));

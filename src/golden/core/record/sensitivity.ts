@@ -53,7 +53,7 @@ export function watchSensitivity(manifest: GoldenManifest): {
 			for (const [name, tensor] of tensors) {
 				const finding = nonFinite.has(name) ? null : findNonFinite(manifest, id, { name, tensor });
 				if (finding !== null) nonFinite.set(name, finding);
-				const watch = watches.get(name) ?? { elements: 0, first: Number.NaN, constant: true };
+				const watch = watches.get(name) ?? { elements: 0, first: NaN, constant: true };
 				watches.set(name, watch);
 				watchTensor(watch, tensor);
 			}
@@ -86,7 +86,7 @@ interface OutputWatch {
 
 function watchTensor(watch: OutputWatch, tensor: Tensor): void {
 	const count = elementCount(tensor.shape);
-	if (watch.elements === 0 && count > 0) watch.first = float64Reader(tensor)(0, 1)[0] ?? Number.NaN;
+	if (watch.elements === 0 && count > 0) watch.first = float64Reader(tensor)(0, 1)[0] ?? NaN;
 	watch.elements += count;
 	watch.constant &&= everyValue(tensor, (value) => value === watch.first);
 }

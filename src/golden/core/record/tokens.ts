@@ -31,7 +31,7 @@ export function fitTokens(
 		mask: kept.map(() => 1),
 	};
 	const missing = size - kept.length;
-	const pad = (values: number[], value: number): number[] => {
+	const pad = (values: number[], value: number) => {
 		const filling = Array.from({ length: missing }, () => value);
 		return padding.side === "left" ? [...filling, ...values] : [...values, ...filling];
 	};

@@ -10,10 +10,10 @@ export interface FloatFormat {
 }
 
 /** Binary16 of IEEE 754-2008, 3.4. */
-export const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
+const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
 
 /** E4M3FN and E5M2 of "FP8 Formats for Deep Learning" (arXiv 2209.05433); E2M1 of the OCP Microscaling Formats specification, 5.3.3. */
-export const floatFormats = {
+const floatFormats = {
 	float8e4m3fn: { exponentBits: 4, fractionBits: 3, bias: 7, special: "nan" },
 	float8e5m2: { exponentBits: 5, fractionBits: 2, bias: 15, special: "ieee" },
 	float4e2m1: { exponentBits: 2, fractionBits: 1, bias: 1, special: "none" },
@@ -26,10 +26,9 @@ export function floatOf(bits: number, format: FloatFormat): number {
 	const last = (1 << exponentBits) - 1;
 	const exponent = (bits >> fractionBits) & last;
 	const sign = (bits >> (fractionBits + exponentBits)) & 1 ? -1 : 1;
-	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return Number.NaN;
-	if (special === "ieee" && exponent === last)
-		return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-	if (special === "nan" && exponent === last && fraction === steps - 1) return Number.NaN;
+	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return NaN;
+	if (special === "ieee" && exponent === last) return fraction === 0 ? sign * Infinity : NaN;
+	if (special === "nan" && exponent === last && fraction === steps - 1) return NaN;
 	return exponent === 0
 		? sign * (fraction / steps) * 2 ** (1 - bias)
 		: sign * (1 + fraction / steps) * 2 ** (exponent - bias);
@@ -40,7 +39,7 @@ export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
 const tables = new Map<SmallDType, Float32Array>();
 
 export function smallValues(dtype: SmallDType): Float32Array {
-	const decode = (bits: number): number => {
+	const decode = (bits: number) => {
 		if (dtype === "uint4") return bits;
 		if (dtype === "int4") return bits < 8 ? bits : bits - 16;
 		return floatOf(bits, floatFormats[dtype]);

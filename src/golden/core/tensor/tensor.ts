@@ -221,7 +221,7 @@ const maxShownRanges = 3;
 
 /** `channels 4…21`, `columns 0…3`, `channel 4`, `0…7 of axis 2`. */
 export function sliceLabel(slice: OutputSlice): string {
-	const { from = 0, to, ranges = [[from, to ?? Number.POSITIVE_INFINITY]] } = slice;
+	const { from = 0, to, ranges = [[from, to ?? Infinity]] } = slice;
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
 	const more = ranges.length > maxShownRanges ? `, … (${ranges.length} ranges)` : "";
 	const only = ranges.length === 1 && (ranges[0]?.[1] ?? 0) - (ranges[0]?.[0] ?? 0) === 1;
@@ -231,7 +231,7 @@ export function sliceLabel(slice: OutputSlice): string {
 }
 
 function rangeText(from: number, to: number): string {
-	if (to === Number.POSITIVE_INFINITY) return `${from}…`;
+	if (to === Infinity) return `${from}…`;
 	return to - from === 1 ? String(from) : `${from}…${to - 1}`;
 }
 

@@ -1,7 +1,7 @@
 // Reads a tensor in chunks, as binary64 for every dtype, and two tensors row by row along an axis.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
 import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
-import { axisFromStart, elementBytes, elementCount, type Sides, type Tensor } from "./tensor.ts";
+import { axisFromStart, elementBytes, elementCount, isFloating, type Sides, type Tensor } from "./tensor.ts";
 
 export const chunkElements = 65_536;
 
@@ -103,7 +103,7 @@ export function originOf(tensor: Tensor): bigint {
 }
 
 export function valueAt(tensor: Tensor, flat: number): number {
-	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
+	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? NaN;
 }
 
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
@@ -140,7 +140,11 @@ export function everyValue(tensor: Tensor, test: (value: number) => boolean): bo
 	return true;
 }
 
-export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
+export function isAllFinite(tensor: Tensor): boolean {
+	return !isFloating(tensor.dtype) || everyValue(tensor, Number.isFinite);
+}
+
+export function valuesOf(tensor: Tensor, most = Infinity): Float64Array {
 	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
 	const read = float64Reader(tensor);
 	forEachChunk(all.length, (start, count) => all.set(read(start, count), start));
@@ -157,7 +161,7 @@ export function tensorStatistics(tensor: Tensor): TensorStatistics {
 }
 
 function measureStatistics(tensor: Tensor): TensorStatistics {
-	let [min, max, mean] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+	let [min, max, mean] = [Infinity, -Infinity, 0];
 	let squares = 0;
 	let [finite, nan, inf] = [0, 0, 0];
 	forEachValue(tensor, (value) => {

@@ -5,13 +5,11 @@ import type { GivenShapes } from "../../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxModel } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { listNames } from "../../../core/text/labels.ts";
-import type { ProbeInput } from "../probes/subject.ts";
+import type { InputAxes } from "../probes/subject.ts";
 import { own } from "../tensor/tensor.ts";
 
 export type NamedSizes = Readonly<Record<string, number>>;
 type Ranges = Readonly<Record<string, Pick<DimRange, "min" | "max">>>;
-
-export type InputAxes = Pick<ProbeInput, "name" | "axes">;
 
 /** By the names of the config, which come before the model's. An input of unknown rank has no axes. */
 export function inputAxes({ graph }: OnnxModel, inputs: GivenShapes): InputAxes[] {
@@ -53,7 +51,7 @@ export function describeUnchecked(spec: EngineSpec, checked: readonly NamedSizes
 	const wanted: Ranges[] = [...workloads.map(({ dims }) => exactly(dims)), ...profiles];
 	const missing = wanted.filter((ranges) => !checked.some((sizes) => areWithin(sizes, ranges)));
 	if (missing.length === 0) return null;
-	const show = (all: readonly Ranges[]): string => {
+	const show = (all: readonly Ranges[]) => {
 		const texts = all.map((ranges) =>
 			Object.entries(ranges)
 				.filter(([name]) => own(checked[0] ?? {}, name) !== undefined)

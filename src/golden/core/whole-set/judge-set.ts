@@ -122,7 +122,7 @@ interface SumContext {
 }
 
 function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
-	const isOfSet = ({ scope }: { scope?: string }): boolean => scope === "set";
+	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
 		(output.comparators ?? [])
 			.filter(isOfSet)
@@ -160,15 +160,15 @@ function outputSum(name: string, output: GoldenOutput, spec: MetricSpec, context
 			return true;
 		},
 		measure() {
-			const measured = tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 };
-			const reached = ofGolden?.measure(defaultMetricOptions).value ?? Number.NaN;
+			const measured = tally?.measure(last ?? defaultMetricOptions) ?? { value: NaN, elements: 0 };
+			const reached = ofGolden?.measure(defaultMetricOptions).value ?? NaN;
 			if (Number.isNaN(reached)) return measured;
 			const reach = `the golden itself reaches ${Number(reached.toPrecision(4))}`;
 			return { ...measured, detail: [reach, measured.detail].filter(Boolean).join("; ") };
 		},
 		allowed() {
 			if (ofGolden === null || toleranceAt(spec.tolerance, context.precision) !== undefined)
-				return last?.allowed ?? Number.NaN;
+				return last?.allowed ?? NaN;
 			return ofGolden.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
 		},
 	};
@@ -202,7 +202,7 @@ function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision
 			const { matches, missing, extra } = sums;
 			const detail = `${imageCount} images: ${matches} boxes match, ${missing} missing, ${extra} extra`;
 			const value = imageCount === 0 ? undefined : set?.({ ...sums, map: tally.value });
-			return { value: value ?? Number.NaN, elements: boxes, detail };
+			return { value: value ?? NaN, elements: boxes, detail };
 		},
 	};
 }

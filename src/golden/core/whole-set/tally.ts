@@ -41,7 +41,7 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 				worst = { value, id };
 		},
 		measure: () => ({
-			value: elements === 0 ? Number.NaN : sum / elements,
+			value: elements === 0 ? NaN : sum / elements,
 			elements,
 			detail:
 				problem ??
@@ -75,7 +75,7 @@ export function squareTally(): SetTally {
 			if (longerNorm(differenceNorm, worst.norm) === differenceNorm) worst = { norm: differenceNorm, id };
 		},
 		measure() {
-			if (elements === 0) return { value: Number.NaN, elements };
+			if (elements === 0) return { value: NaN, elements };
 			if (difference === noNorm) return { value: 0, elements };
 			const share = Number((100 * normRatio(worst.norm, difference) ** 2).toPrecision(3));
 			const detail = `${share} % of the squared error lies in case ${worst.id}`;
@@ -95,7 +95,7 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	let length = -1;
 	let elements = 0;
 	let problem: string | undefined;
-	const take = (expected: Float64Array, got: Float64Array, id: string): void => {
+	const take = (expected: Float64Array, got: Float64Array, id: string) => {
 		if (length < 0) length = expected.length;
 		if (expected.length !== length)
 			problem ??= `case ${id} has vectors of ${expected.length}, others of ${length}`;
@@ -116,7 +116,7 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	return {
 		add: (pair, options, id) => forEachRow(pair, options.axis, (expected, got) => take(expected, got, id)),
 		measure(options) {
-			if (problem !== undefined) return { value: Number.NaN, elements, detail: problem };
+			if (problem !== undefined) return { value: NaN, elements, detail: problem };
 			const vectors = {
 				expected: sampled.map(({ expected }) => expected),
 				got: sampled.map(({ got }) => got),

@@ -18,9 +18,7 @@ export function polygraphyMember(document: object, file: RunFile & MemberFile): 
 
 type RunFile = Pick<TensorFile, "path" | "iteration" | "runner">;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-export function fieldOf(value: unknown, key: string): unknown {
+function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
@@ -37,7 +35,7 @@ export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
 	return value;
 }
 
-function feedOf(value: unknown, file: RunFile): Fields {
+function feedOf(value: unknown, file: RunFile): Readonly<Record<string, unknown>> {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file);
 	const iteration = file.iteration ?? 0;
 	const run: unknown = runs[iteration];
@@ -64,7 +62,7 @@ function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 }
 
 /** Pickles of torch are programs, and are never loaded. */
-export function npyOf(value: unknown, file: RunFile): Uint8Array {
+function npyOf(value: unknown, file: RunFile): Uint8Array {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
 		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||

@@ -4,7 +4,7 @@ import type { DType } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 
-export const protocolVersion = 1;
+const protocolVersion = 1;
 
 const magic = [0x54, 0x47, 0x57, 0x46] as const;
 const prefixBytes = 20;
@@ -34,7 +34,7 @@ export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	return bytes;
 }
 
-export interface FrameDecoder {
+interface FrameDecoder {
 	/** The frames that these bytes complete; none after the stream broke. */
 	push(chunk: Uint8Array): RawFrame[];
 	/** Why the stream cannot be read any further; null if it is intact. */

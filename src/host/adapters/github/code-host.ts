@@ -107,7 +107,7 @@ function reportCalls(api: Api) {
 			);
 			if (answer.state === "failed") return answer;
 			// Attempts of a run follow each other, so an earlier one that is still open has died.
-			const runOf = (of: string): string => of.slice(0, of.lastIndexOf("/"));
+			const runOf = (of: string) => of.slice(0, of.lastIndexOf("/"));
 			const attempts = answer.reports.filter((report) => runOf(report.key) === runOf(key));
 			const own = attempts.find((report) => report.key === key);
 			return { state: "done", report: own ?? attempts.find(({ isOpen }) => isOpen) ?? null };
@@ -148,7 +148,7 @@ function issueCalls(api: Api) {
 		const number = idOf(fieldsOf(data)["number"]);
 		return number === null ? null : { number, ...parseText(data) };
 	};
-	const isIssue = (one: unknown): boolean => !isObject(fieldsOf(one)["pull_request"]);
+	const isIssue = (one: unknown) => !isObject(fieldsOf(one)["pull_request"]);
 	return {
 		openIssues: (label) => {
 			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };

@@ -9,7 +9,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export type Environment = ReturnType<typeof readEnvironment>;
 
 export function readEnvironment(env: Variables = process.env) {
-	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
+	const named = (name: string) => (env[name] === "" ? undefined : env[name]);
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
 		isCi: env["GITHUB_ACTIONS"] === "true" || (named("CI") !== undefined && env["CI"] !== "false"),
@@ -38,10 +38,10 @@ export function forgetEventFile(env: Record<string, string | undefined> = proces
 }
 
 export function readWorkflowRun(env: Variables = process.env): WorkflowRun | null {
-	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
-	const number = (name: string, otherwise: number): number =>
+	const text = (name: string, otherwise = "") => env[name] || otherwise;
+	const number = (name: string, otherwise: number) =>
 		/^[1-9]\d{0,14}$/.test(text(name)) ? Number(env[name]) : otherwise;
-	const url = (name: string, otherwise: string): string => text(name, otherwise).replace(/\/+$/, "");
+	const url = (name: string, otherwise: string) => text(name, otherwise).replace(/\/+$/, "");
 	const apiUrl = url("GITHUB_API_URL", "https://api.github.com");
 	const repository = text("GITHUB_REPOSITORY");
 	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
@@ -100,9 +100,9 @@ function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
 	const inside = [workspace, realFolder(workspace)];
-	const isInside = (folder: string): boolean =>
+	const isInside = (folder: string) =>
 		inside.some((root) => folder === root || folder.startsWith(`${root}/`));
-	const isOutside = (folder: string): boolean =>
+	const isOutside = (folder: string) =>
 		isAbsolute(folder) && !isInside(normalize(`${folder}/.`)) && !isInside(realFolder(folder));
 	return Object.fromEntries(
 		Object.entries(userSearchPaths(env)).map(([name, list]) => [

@@ -4,7 +4,7 @@ import { usageError } from "../../../core/errors.ts";
 
 const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
 
-const given = (name: string): string | undefined => getInput(name) || undefined;
+const given = (name: string) => getInput(name) || undefined;
 
 /** Inputs of action.yml as the user wrote them; absent if empty. */
 export function readInputs() {
@@ -108,7 +108,7 @@ export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
 /** @throws ConfigError usage. */
 export function readGoldenInputs() {
-	const lines = (name: string): string[] =>
+	const lines = (name: string) =>
 		getInput(name)
 			.split(/\r?\n/)
 			.map((line) => line.trim())

@@ -5,12 +5,9 @@ import { fileSource } from "../../../adapters/process/input-file.ts";
 import type { ByteSource } from "../../../formats/bytes/byte-source.ts";
 import { findZipEntries, type ZipEntry } from "../../../formats/zip/zip.ts";
 
-export type Taken =
-	| { state: "read"; text: string }
-	| { state: "absent" }
-	| { state: "refused"; reason: string };
+type Taken = { state: "read"; text: string } | { state: "absent" } | { state: "refused"; reason: string };
 
-export interface TakeLimits {
+interface TakeLimits {
 	packedBytes: number;
 	bytes: number;
 }

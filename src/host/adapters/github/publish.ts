@@ -15,7 +15,6 @@ export function writeAnnotations(result: Result): void {
 
 const maxSummaryBytes = 1024 * 1024 - 1024;
 
-/** Replaces what this step wrote before. */
 export async function writeSummary(markdown: string): Promise<void> {
 	const fits = Buffer.byteLength(markdown) <= maxSummaryBytes;
 	const text = fits ? markdown : markdown.slice(0, maxSummaryBytes / 4);
@@ -27,7 +26,7 @@ export async function writeSummary(markdown: string): Promise<void> {
 }
 
 export function setOutputs(result: Result, resultPath: string): void {
-	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
+	const count = (status: string) => result.gates.filter((gate) => gate.status === status).length;
 	setOutput("outcome", result.outcome);
 	setOutput("failure-kind", result.failureKind ?? "");
 	setOutput("headline", headline(result));

@@ -35,7 +35,7 @@ function hashOf(value: unknown): string | null {
 	return typeof value === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(value) ? value : null;
 }
 
-const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
+const parseSha = (data: unknown) => hashOf(fieldsOf(data)["sha"]);
 
 function parseRef(data: unknown): string | null {
 	const object = fieldsOf(fieldsOf(data)["object"]);

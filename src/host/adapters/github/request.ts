@@ -126,7 +126,7 @@ function createSender(access: GitHubOptions, pace: Pace) {
 			octokit ??= openOctokit(access, pace.secondMs, (ms) => ms < leftMs);
 			let tries = 0;
 			const limit = AbortSignal.timeout(Math.ceil(leftMs));
-			const startTry = (): AbortSignal => {
+			const startTry = () => {
 				tries += 1;
 				return AbortSignal.any([limit, AbortSignal.timeout(pace.callMs)]);
 			};
@@ -168,7 +168,7 @@ async function openOctokit(
 			import("@octokit/plugin-throttling"),
 			import("bottleneck/light.js"),
 		]);
-	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }): boolean =>
+	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }) =>
 		Number(request["retryCount"] ?? 0) < maxRetries && mayWait(seconds * secondMs);
 	const unspaced = new Bottleneck.Group({ maxConcurrent: 1 });
 	const options = getOctokitOptions(token, {

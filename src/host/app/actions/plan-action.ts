@@ -115,8 +115,7 @@ async function reviewOf(
 	{ own, rules, only }: { own: Config; rules: Config; only: readonly string[] },
 	blobs: Blobs,
 ): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
-	const selected = (config: Config): EngineSpec[] =>
-		engineSpecs({ models: keepSelected(config.models, only) });
+	const selected = (config: Config) => engineSpecs({ models: keepSelected(config.models, only) });
 	const base = selected(rules);
 	const head = selected(own);
 	const read = async (side: "base" | "head", specs: readonly EngineSpec[]) => {
@@ -125,7 +124,7 @@ async function reviewOf(
 	};
 	const was = await read("base", base);
 	const is = await read("head", head);
-	const isSame = (one: EngineSpec, other: EngineSpec): boolean =>
+	const isSame = (one: EngineSpec, other: EngineSpec) =>
 		(was.get(one.engine.onnx) ?? 0) === (is.get(other.engine.onnx) ?? 1);
 	const counterparts = findCounterparts(base, head, isSame);
 	const changes = judgeLimitChanges({ base: rules, head: own, counterparts, holds: "base" });

@@ -30,7 +30,7 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 	return parseRunEvent(eventName, payload, { sha, ref });
 }
 
-export interface KnownRun {
+interface KnownRun {
 	run: WorkflowRun;
 	event: RunEvent;
 	host: Host;

@@ -167,7 +167,7 @@ export async function uploadFolder(
 	}
 	for (const { what, link, draft } of await draftsOf(upload)) {
 		// Drops the deepest first: result and reports are at the top.
-		const depth = (path: string): number => path.split("/").length;
+		const depth = (path: string) => path.split("/").length;
 		const files = draft.files.toSorted((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
 		const leftOut = draft.files.length - files.length;
 		const sent = await store.upload({ ...draft, files });
@@ -191,8 +191,7 @@ interface Drafted {
 }
 
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
-	const named = (prefix: string): string =>
-		artifactName(prefix, { config: configPath, job: inputs.name || run.job });
+	const named = (prefix: string) => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
 	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));

@@ -15,7 +15,6 @@ import type { Published } from "../../stages/publish/check-run.ts";
 export interface SharedCacheOptions {
 	remote: RemoteCache;
 	cacheFolder: string;
-	/** Its path is part of the key. */
 	temp: string;
 	/** Why nothing may be saved; null if it may. */
 	refusal: string | null;
@@ -49,7 +48,7 @@ export function sharedCaches(options: SharedCacheOptions) {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
 	/** @returns false after a failure: the service is not asked again. */
-	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
+	const attempt = async (work: () => Promise<Published>) => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>
 			skipped(`its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`),

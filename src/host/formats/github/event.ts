@@ -42,7 +42,7 @@ export interface WorkflowRunEvent {
 	headSha: string;
 }
 
-export interface RunFacts {
+interface RunFacts {
 	sha: string;
 	ref: string;
 }
@@ -174,8 +174,7 @@ export type CacheKind = "timing" | "engines";
 
 /** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if something is unknown. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
-	const part = (name: string): string =>
-		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";
+	const part = (name: string) => (Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "");
 	const [os, gpu, tensorrt] = [part("os"), part("gpu"), part("tensorrt")];
 	const driver = part("driver") || part("driverBranch");
 	if ([os, gpu, tensorrt, driver].includes("")) return null;

@@ -58,8 +58,7 @@ export function drawErrorMap(map: ErrorMap, name: string): Markup | null {
 	if (!/^[A-Za-z0-9+/]*={0,2}$/.test(cells) || cells.length % 4 !== 0) return null;
 	const bytes = Uint8Array.from(atob(cells), (letter) => letter.charCodeAt(0));
 	if (bytes.length !== rows * columns) return null;
-	const sideOf = (ratio: number): number =>
-		Math.max(frame.shortest, Math.min(frame.longest, frame.longest * ratio));
+	const sideOf = (ratio: number) => Math.max(frame.shortest, Math.min(frame.longest, frame.longest * ratio));
 	const [width, height] = [sideOf(map.width / map.height), sideOf(map.height / map.width)];
 	const bottom = frame.top + height;
 	const middle = at(frame.top + height / 2);

@@ -82,7 +82,7 @@ export function watchDefect(trial: Trial): DefectWatch {
 
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
-	return { states, change: Number.POSITIVE_INFINITY };
+	return { states, change: Infinity };
 }
 
 function precisionsOf({ manifest }: Trial): Precision[] {
@@ -119,7 +119,7 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	const { rounding, manifest, reference } = trial;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
-	if (noise === 0) return Number.POSITIVE_INFINITY;
+	if (noise === 0) return Infinity;
 	const measured = rounding[precision] ?? {};
 	const own = measured[partKey(output, slice)] ?? measured[partKey(output, undefined)];
 	return size / Math.max(noise, own ?? usualRounding[precision]);
@@ -143,7 +143,7 @@ function changesOf(
 	const spec = own(manifest.outputs, output);
 	return coveredParts(spec).map((part) => {
 		const apart = got === undefined ? null : distance(expected, got, part);
-		return { output, slice: part.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };
+		return { output, slice: part.slice, size: apart?.relativeL2 ?? Infinity };
 	});
 }
 

@@ -16,12 +16,6 @@ import type { DefectVerdict } from "./judge.ts";
 import { outputDefects, type TriedOutput } from "./judge.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
-interface TriedDefect {
-	kind: WeightDefectKind;
-	weight: string;
-	verdict: DefectVerdict | null;
-}
-
 export function emptyRecord(
 	about: Pick<SensitivityRecord, "seed" | "planned" | "tensors">,
 ): SensitivityRecord {
@@ -45,7 +39,7 @@ export function withOutputDefects(
 
 export function withWeightDefect(
 	record: SensitivityRecord,
-	{ kind, weight, verdict }: TriedDefect,
+	{ kind, weight, verdict }: { kind: WeightDefectKind; weight: string; verdict: DefectVerdict | null },
 ): SensitivityRecord {
 	const counted = { ...record, tested: record.tested + 1 };
 	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });

@@ -26,9 +26,9 @@ export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
 ): Map<string, DefaultGenerator | null> {
-	const valuesOf = ({ name }: InputToFill): InputValues => values.get(name) ?? { kind: "unknown" };
+	const valuesOf = ({ name }: InputToFill) => values.get(name) ?? { kind: "unknown" };
 	const states = inputs.filter((input) => isState(input, valuesOf(input)));
-	const generatorOf = (input: InputToFill): DefaultGenerator | null => {
+	const generatorOf = (input: InputToFill) => {
 		const known = valuesOf(input);
 		if (states.includes(input) && states.length < inputs.length)
 			return setting({ kind: "zeros" }, "a state at its beginning");
@@ -64,7 +64,7 @@ function placesIn(
 		.flatMap(({ axes, shape }) =>
 			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),
 		)
-		.reduce((least, size) => Math.min(least, size), Number.POSITIVE_INFINITY);
+		.reduce((least, size) => Math.min(least, size), Infinity);
 	if (smallest < 1 || !Number.isFinite(smallest)) return null;
 	return data(
 		{ kind: "tokens", range: [0 - values.shift, smallest - 1 - values.shift] },
@@ -174,13 +174,13 @@ function parseSpec(text: string): GeneratorSpec | string {
 		return `there is no generator ${JSON.stringify(name)}; ${hint}`;
 	}
 	if (kind === "const") {
-		const value = new RegExp(`^${number}$`, "i").test(range ?? "") ? Number(range) : Number.NaN;
+		const value = new RegExp(`^${number}$`, "i").test(range ?? "") ? Number(range) : NaN;
 		if (Number.isFinite(value)) return { kind, range: [value, value] };
 		return `const takes a number, such as const:16000, and got ${JSON.stringify(range ?? "")}`;
 	}
 	if (range === undefined) return { kind };
 	if (!ranged.has(kind)) return `${kind} takes no range`;
-	const [low = Number.NaN, high = Number.NaN] =
+	const [low = NaN, high = NaN] =
 		new RegExp(`^(${number})\\.\\.(${number})$`, "i").exec(range)?.slice(1).map(Number) ?? [];
 	return low < high ? { kind, range: [low, high] } : `${JSON.stringify(range)} is not a range such as 0..255`;
 }

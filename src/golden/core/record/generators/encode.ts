@@ -105,11 +105,11 @@ const mixB: Word = { high: 0x94d049bb, low: 0x133111eb };
 export function splitMix64(seed: number, stream: readonly number[] = []): RandomSource {
 	let state = wordOf(seed);
 	for (const part of stream) state = mix(add(mix(add(state, gamma)), wordOf(part)));
-	const next = (): Word => {
+	const next = () => {
 		state = add(state, gamma);
 		return mix(state);
 	};
-	const uniform = (): number => {
+	const uniform = () => {
 		const { high, low } = next();
 		return ((high >>> 5) * 67_108_864 + (low >>> 6)) / 9_007_199_254_740_992;
 	};

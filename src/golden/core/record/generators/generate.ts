@@ -32,7 +32,7 @@ export function generateInput(
 	const { kind, range }: GeneratorSpec = specs[draw.caseIndex % specs.length] ?? { kind: "normal" };
 	const random = splitMix64(draw.seed, [draw.caseIndex, draw.inputIndex]);
 	const [low, high] = range ?? (dtype === "uint8" ? [0, 255] : [0, 1]);
-	const whole = (value: number): number => (isFloating(dtype) ? value : Math.round(value));
+	const whole = (value: number) => (isFloating(dtype) ? value : Math.round(value));
 	const pixels = kind === "image" ? imageValues(shape, random) : [];
 	const valueAt: Readonly<Record<GeneratorKind, (index: number) => number>> = {
 		zeros: () => 0,
@@ -107,7 +107,7 @@ function addLattice(
 	const columns = Math.ceil(width / step) + 2;
 	const rows = Math.ceil(height / step) + 2;
 	const points = Float64Array.from({ length: rows * columns }, () => amplitude * (2 * random.uniform() - 1));
-	const point = (row: number, column: number): number => points[row * columns + column] as number;
+	const point = (row: number, column: number) => points[row * columns + column] as number;
 	for (let y = 0; y < height; y += 1) {
 		const row = Math.floor(y / step);
 		const down = y / step - row;
