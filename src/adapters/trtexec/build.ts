@@ -102,7 +102,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			...(log.precision === null ? {} : { typing: log.precision }),
 		},
 		notes: kind === "none" ? notes : [title, ...notes],
-		weightsBytes: log.memory.weightsBytes,
+		weightsBytes: log.memory.weights,
 		entries: log.timingCache.entries,
 		...(isSparse && { sparsity: sparsity.result() }),
 	};
@@ -117,7 +117,7 @@ async function describeBuilt(
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);
-	context.built.set(places.engine, { ...plan, weightsBytes: weightsBytes ?? plan.bytes });
+	context.built.set(places.engine, { ...plan, weightsBytes });
 	if (entries !== null) context.cacheEntries.set(places.cache ?? "", entries);
 	return {
 		...describeJob(job),

@@ -6,12 +6,17 @@ import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { runArgs, type TimingSettings, timingOf } from "../../formats/trtexec/args.ts";
-import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
+import {
+	type BuildLogFacts,
+	createBuildLog,
+	createPerfLog,
+	type PerfLogFacts,
+} from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
+import type { BuiltPlan, TrtexecContext } from "./context.ts";
 import { badOutput, failureOf } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
@@ -53,18 +58,26 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
-	// The weights, and the activations of one context for each stream.
-	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
 		state: "ok",
 		samplesMs,
-		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * streams),
+		peakMemoryBytes: peakMemoryOf(memory.result(), context.built.get(job.engine.path), streams),
 		wallMs,
 		timedMs: times.wallMs,
 		reportedThroughputPerSecond: facts.throughput ?? undefined,
 		enqueueShare: middleOf(times.enqueueMs) / Math.max(1e-9, middleOf(times.computeMs)),
 	};
+}
+
+/** The weights, and one context for each stream: in parts where the version states them, else as their sum. */
+function peakMemoryOf(
+	{ memory }: BuildLogFacts,
+	built: Pick<BuiltPlan, "weightsBytes"> | undefined,
+	streams: number,
+): number | null {
+	const weights = built?.weightsBytes ?? memory.weights;
+	if (weights === null || memory.context === null) return memory.managed;
+	return Math.round(weights + memory.context * streams);
 }
 
 const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
