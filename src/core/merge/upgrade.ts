@@ -13,7 +13,7 @@ import { findingKey } from "../onnx/preflight.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
+import { formatBytes, formatDuration, formatPercent, formatValue } from "../text/units.ts";
 
 /** unknown: could not be measured. review: needs a reviewer. */
 const weights = ["stop", "unknown", "review", "note"] as const;
@@ -36,11 +36,17 @@ const topics = {
 	regressed: ["review", "workload that slows down", "workloads that slow down"],
 	improved: ["note", "workload that speeds up", "workloads that speed up"],
 	inconclusive: ["review", "inconclusive workload", "inconclusive workloads"],
+	memoryGrows: ["review", "workload that takes more memory", "workloads that take more memory"],
+	memoryFalls: ["note", "workload that takes less memory", "workloads that take less memory"],
+	memoryUnknown: ["note", "workload of unknown memory", "workloads of unknown memory"],
 	finding: ["review", "new finding of preflight", "new findings of preflight"],
 } as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
 
 type Fact = { kind: keyof typeof topics; says: string };
 const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
+
+const ownCaches =
+	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
 
 export interface Upgrade {
 	from: string;
@@ -84,13 +90,14 @@ export function upgradesOf(result: Result): Upgrade[] {
 		return upgradeOf({
 			from: baseBackend.version,
 			to: backend.version,
-			caveat: "Both versions were timed in interleaved pairs on one GPU.",
+			caveat: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`,
 			partials: [partial],
 			before: factsOf(result, part, "base"),
 			after,
 			compared: after.rows.filter(
 				(row) => comparedOf(row).estimate !== null && comparedOf(row).verdict in speeds,
 			),
+			isInOneRun: true,
 		});
 	});
 	return [...within, ...upgradesOfJobs(result, parts)];
@@ -154,10 +161,11 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
 	compared: readonly WorkloadResult[];
+	isInOneRun?: boolean;
 }
 
 function upgradeOf(sides: Sides): Upgrade[] {
-	const { from, to, caveat, partials, before, after, compared } = sides;
+	const { from, to, caveat, partials, before, after, compared, isInOneRun = false } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
 	const facts = [
@@ -166,6 +174,7 @@ function upgradeOf(sides: Sides): Upgrade[] {
 		),
 		...shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...compared.flatMap(speedFacts),
+		...(isInOneRun ? after.rows.flatMap(memoryFacts) : []),
 		...newFindings(sides, shared),
 	];
 	const rank = ({ kind }: Fact): number => weights.indexOf(topics[kind][0]);
@@ -281,6 +290,17 @@ function speedFacts(row: WorkloadResult): Fact[] {
 	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;
 	return fact(kind, kind === "inconclusive" ? `Inconclusive: ${says}` : says);
+}
+
+function memoryFacts({ id, memory, base, head }: WorkloadResult): Fact[] {
+	const { verdict, estimate, reason = "" } = memory;
+	if (verdict === "not-comparable") return fact("memoryUnknown", `${quoted(id)}: ${reason}`);
+	if (estimate === null || (verdict !== "regressed" && verdict !== "improved")) return [];
+	const sizes = [base, head].map((side) => formatBytes(side?.peakMemoryBytes ?? 0)).join(" → ");
+	return fact(
+		verdict === "regressed" ? "memoryGrows" : "memoryFalls",
+		`${quoted(id)}: peak memory ${sizes} (${formatPercent(estimate, { sign: true })}).`,
+	);
 }
 
 function newFindings({ before, after }: Sides, shared: readonly string[]): Fact[] {
