@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readResult, runCli, temporaryFolder } from "./project.ts";
 import { type Dim, model, value } from "./onnx-writer.ts";
+import { readResult, runCli, temporaryFolder } from "./project.ts";
 import { installReplay } from "./replay/install.ts";
 
 const netOf = (input: string, dims: readonly Dim[], output: string) =>

@@ -106,7 +106,8 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 		entries: log.timingCache.entries,
 		...(isSparse && { sparsity: sparsity.result() }),
 	};
-	const record = await describeBuilt(request, facts, context);
+	const built = await describeBuilt(request, facts, context);
+	const record: BuildRecord = before === null ? built : { ...built, hadKernelTimings: true };
 	await saveBuild(request, facts, { before, context });
 	return record;
 }
@@ -140,7 +141,8 @@ async function checkLoads(
 	const { onnx } = job.model;
 	const checked = await inWorkFolder(async (cwd) => {
 		const shapes = shapesAt("opt", job.spec, { model: onnx });
-		const inputs = await writeFilled(cwd, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
+		const timed = timedInputsOf(onnx, job.spec.model.inputs)(shapes);
+		const inputs = await writeFilled(cwd, { inputs: timed, seed: 1 }, context);
 		const argv = runArgs({ ...job, path: places.engine }, inputs, { task: "infer" }, context);
 		const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
 		return runTrtexec({ argv, cwd, logPath, timeoutMs: job.timeoutMs }, context);

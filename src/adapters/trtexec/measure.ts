@@ -27,7 +27,7 @@ export function measureRun(job: MeasureJob, context: TrtexecContext): Promise<Me
 }
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
-	const inputs = await writeFilled(folder, job.inputs, job.seed);
+	const inputs = await writeFilled(folder, job, context);
 	const { warmUpMs, durationMs, streams } = job;
 	const timing = timingOf(job.engine, context);
 	const task = { task: "time", warmUpMs, durationMs, streams, times: timesPath } as const;
@@ -62,6 +62,10 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 		state: "ok",
 		samplesMs,
 		peakMemoryBytes: peakMemoryOf(memory.result(), context.built.get(job.engine.path), streams),
+		memoryLine: memory
+			.result()
+			.memoryLine?.replace(/^(?:\[[^\]]*\] )*/, "")
+			.slice(0, 200),
 		wallMs,
 		timedMs: times.wallMs,
 		reportedThroughputPerSecond: facts.throughput ?? undefined,

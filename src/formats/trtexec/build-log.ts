@@ -56,6 +56,8 @@ export interface BuildLogFacts {
 	precision: string | null;
 	/** In bytes, by the facts of log-lines.ts. */
 	memory: Record<(typeof memoryFacts)[number], number | null>;
+	/** That states the memory of a context; else the last line on memory. */
+	memoryLine: string | null;
 	/** `isKept`: after the build. `entries`: kernel timings in it, which only some versions count. */
 	timingCache: { isKept: boolean; entries: number | null };
 	warnings: { class: WarningClass; count: number; example: string }[];
@@ -90,6 +92,7 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 			memory: Object.fromEntries(
 				memoryFacts.map((fact) => [fact, stated.value(fact)]),
 			) as BuildLogFacts["memory"],
+			memoryLine: stated.lineOf("context", "managed"),
 			timingCache: { isKept: stated.value("kept") !== null, entries: stated.value("entries") },
 			warnings,
 		}),

@@ -86,20 +86,33 @@ const rows = Object.entries(factLines).flatMap(([fact, lines]) =>
 	lines.map((line: FactLine, rank) => ({ fact: fact as LogFact, rank, ...line })),
 );
 
+interface Stated {
+	rank: number;
+	value: number;
+	line: string;
+}
+
 /** Several passes and contexts state a fact again: the largest counts, since it must fit into memory. */
 export function createFactReader() {
-	const found = new Map<LogFact, { rank: number; value: number }>();
+	const found = new Map<LogFact, Stated>();
+	let lastOnMemory: string | null = null;
+	const take = (fact: LogFact, now: Stated): void => {
+		const known = found.get(fact);
+		const isBetter = known === undefined || now.rank < known.rank;
+		if (isBetter || (now.rank === known.rank && now.value > known.value)) found.set(fact, now);
+	};
 	return {
 		feed({ level, text }: Pick<LogLine, "level" | "text">): void {
 			if (level !== "info") return;
+			if (/\[MemUsage|device memory|Memory: \d/.test(text)) lastOnMemory = text;
 			for (const { fact, rank, pattern, unit = 1 } of rows) {
-				const value = Number(pattern.exec(text)?.[1] ?? Number.NaN) * unit;
-				const known = found.get(fact);
-				if (Number.isNaN(value) || (known !== undefined && known.rank < rank)) continue;
-				const isBetter = known === undefined || rank < known.rank || value > known.value;
-				if (isBetter) found.set(fact, { rank, value });
+				const stated = pattern.exec(text)?.[1];
+				if (stated !== undefined) take(fact, { rank, value: Number(stated) * unit, line: text });
 			}
 		},
 		value: (fact: LogFact): number | null => found.get(fact)?.value ?? null,
+		/** Of the first of the facts that is stated, else the last line on memory. */
+		lineOf: (...facts: LogFact[]): string | null =>
+			facts.map((fact) => found.get(fact)?.line).find(Boolean) ?? lastOnMemory,
 	};
 }

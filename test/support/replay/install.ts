@@ -47,7 +47,8 @@ export function installReplay(folder: string, replay: Replay | UpgradeReplay): s
 	mkdirSync(bin, { recursive: true });
 	const { smi = "steady=yes", alone = false, ...config } = replay;
 	const configPath = join(bin, "trtexec.json");
-	const { base, head } = replay.comparison === "upgrade" ? { base: "", head: "" } : projects[replay.comparison];
+	const { base, head } =
+		replay.comparison === "upgrade" ? { base: "", head: "" } : projects[replay.comparison];
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
 	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
 	const node = (words: string): string => `"${process.execPath}" ${words}`;

@@ -198,7 +198,12 @@ function timesOf({ averagesMs = [], queries, wallMs, times }) {
 	const computeMs = rows.map((row) => averagesMs[Math.floor(row / 10) % averagesMs.length]);
 	const start = rows.map((row) => Number(((row * wallMs) / queries).toPrecision(6)));
 	const end = rows.map((row) => Number((start[row] + computeMs[row]).toPrecision(6)));
-	const columns = [["startEnqMs", start], ["endEnqMs", start], ["startH2dMs", start], ["endH2dMs", start]];
+	const columns = [
+		["startEnqMs", start],
+		["endEnqMs", start],
+		["startH2dMs", start],
+		["endH2dMs", start],
+	];
 	columns.push(["startComputeMs", start], ["endComputeMs", end], ["startD2hMs", end], ["endD2hMs", end]);
 	const zeros = rows.map(() => 0);
 	return [...columns, ["h2dMs", zeros], ["computeMs", computeMs], ["d2hMs", zeros], ["latencyMs", computeMs]];
@@ -206,7 +211,8 @@ function timesOf({ averagesMs = [], queries, wallMs, times }) {
 
 export function writeFiles(step) {
 	// A refused build leaves no plan.
-	if (flags.has("--saveEngine") && (step.model === undefined || step.exitCode === 0)) writePlan(step, at(flags.get("--saveEngine")));
+	if (flags.has("--saveEngine") && (step.model === undefined || step.exitCode === 0))
+		writePlan(step, at(flags.get("--saveEngine")));
 	if (flags.has("--timingCacheFile"))
 		writeFileSync(at(flags.get("--timingCacheFile")), `cache of ${step.step}\n`);
 	const times = flags.has("--exportTimes") ? timesOf(step) : undefined;
