@@ -7,6 +7,7 @@ import { resolveShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { TensorRtVersion } from "./banner.ts";
+import { lackedFlag } from "./flag-versions.ts";
 
 /** A setting that this TensorRT lacks: the code of the refused build, and the engine's key in the config. */
 export class SettingError extends ToolError {
@@ -42,7 +43,7 @@ const flag = (name: string, value: string | number | undefined): string[] =>
 
 function unsupported(what: string, key: string, { trtexec }: Runner): SettingError {
 	const message = `TensorRT ${trtexec.version.text} has no ${what}.`;
-	const fix = `Use a TensorRT version that has ${what}, or remove the setting.`;
+	const fix = `Use a TensorRT version that has ${what.split(",")[0]}, or remove the setting.`;
 	return new SettingError(["setting-unsupported", key], message, fix);
 }
 
@@ -189,49 +190,12 @@ export interface BuildPlaces {
 	cache: string | undefined;
 }
 
-/** First version of flags that the config may give, by trtexec's sources; `until`: the first without. */
-const flagVersions: readonly (readonly [flags: string, since: number, until?: number])[] = [
-	["--nativeInstanceNorm --ni --heuristic --minTiming --nvtxMode --explicitBatch --buildOnly", 0, 1000],
-	["--layerPrecisions --layerOutputTypes --precisionConstraints --restricted", 0, 1100],
-	["--noCompilationCache", 900],
-	["--weightless", 900, 1100],
-	["--stripWeights --allowWeightStreaming --weightStreamingBudget --allocationStrategy", 1000],
-	["--pluginInstanceNorm --pi --markDebug", 1000],
-	["--stripAllWeights", 1001],
-	["--runtimePlatform", 1002],
-	["--maxTactics", 1004],
-	["--monitorMemory", 1006],
-	["--tilingOptimizationLevel --l2LimitForTiling", 1008],
-	["--distributiveIndependence", 1012],
-	["--decomposableAttentions", 1014],
-];
-
-const versionText = (number: number): string => `${Math.floor(number / 100)}.${number % 100}`;
-
-/** trtexec itself answers an unknown flag with 300 lines of help. */
-function knownFlags({ spec }: Configured, runner: Runner): readonly string[] {
-	const { flags } = spec.engine.tensorrt;
-	const version = numberOf(runner);
-	const refuse = (what: string, range: string): never => {
-		throw unsupported(`${what} (${range})`, "flags", runner);
-	};
-	for (const text of flags) {
-		const name = flagName(text);
-		const row = flagVersions.find(([names]) => names.split(" ").includes(name));
-		if (row !== undefined && version < row[1]) refuse(name, `since ${versionText(row[1])}`);
-		if (row?.[2] !== undefined && version >= row[2]) refuse(name, `until ${versionText(row[2])}`);
-		// A preview feature is named after the version that introduced it: aliasedPluginIO1003.
-		for (const [feature, digits] of name === "--preview" ? text.matchAll(/\w+?(\d{4})\b/g) : [])
-			if (version < Number(digits))
-				refuse(`preview feature ${feature}`, `since ${versionText(Number(digits))}`);
-	}
-	return flags;
-}
-
 /** @throws SettingError, ConfigError config-dims. */
 export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces, runner: Runner): string[] {
-	const { workspaceBytes, optimizationLevel, dla } = job.spec.engine.tensorrt;
+	const { workspaceBytes, optimizationLevel, dla, flags } = job.spec.engine.tensorrt;
 	const version = numberOf(runner);
+	const lacks = lackedFlag(flags, version);
+	if (lacks !== null) throw unsupported(lacks, "flags", runner);
 	const calibration = job.assets?.calibration?.path;
 	const precision = precisionArgs(job, runner);
 	if (calibration !== undefined && version >= 1100) throw unsupported("calibration", "calibration", runner);
@@ -249,7 +213,7 @@ export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces,
 		...(dla?.gpuFallback === true ? ["--allowGPUFallback"] : []),
 		...["--profilingVerbosity=detailed", `--exportLayerInfo=${layers}`],
 		...placeArgs(job, runner),
-		...knownFlags(job, runner),
+		...flags,
 	];
 }
 
