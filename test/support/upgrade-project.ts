@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Dim, model, value } from "./onnx-writer.ts";
 import { readResult, runCli, temporaryFolder } from "./project.ts";
@@ -36,11 +36,14 @@ probes: off
 /** Replays the recorded upgrade from TensorRT 8.6.1 to 10.6.0. */
 export async function replayUpgrade(edit: (config: string) => string = (text) => text) {
 	const cwd = temporaryFolder();
-	mkdirSync(cwd, { recursive: true });
 	writeFileSync(join(cwd, "trtgate.yml"), edit(config));
 	for (const [name, bytes] of Object.entries(nets)) writeFileSync(join(cwd, `${name}.onnx`), bytes);
 	installReplay(join(cwd, "old"), { comparison: "upgrade", as: "base" });
 	const env = { PATH: installReplay(cwd, { comparison: "upgrade", as: "head" }) };
 	const run = await runCli(["run", "--out", "out"], { cwd, env });
-	return { cwd, env, run, result: () => readResult(join(cwd, "out")) };
+	return {
+		...{ cwd, env, run },
+		result: () => readResult(join(cwd, "out")),
+		read: (path: string) => readFileSync(join(cwd, path), "utf8"),
+	};
 }
