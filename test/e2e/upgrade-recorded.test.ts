@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCli, temporaryFolder, writeScript } from "../support/project.ts";
@@ -31,8 +30,8 @@ it("the recorded upgrade from 8.6.1 to 10.6.0 gives no false alarm, and its deci
 
 	const decision = "Upgrade after a review: 2 engines without a golden, 2 workloads that slow down";
 	const [markdown, html] = [read("out/report.md"), read("out/report.html")];
-	expect(markdown.split("\n")[0]).toContain(`8\\.6\\.1 → 10\\.6\\.0: ${decision}`);
-	expect(markdown.split("\n\n")[1]).toBe("### Upgrade: TensorRT 8\\.6\\.1 → 10\\.6\\.0");
+	expect(markdown.split("\n")[0]).toContain(`8.6.1 → 10.6.0: ${decision}`);
+	expect(markdown.split("\n\n")[1]).toBe("### Upgrade: TensorRT 8.6.1 → 10.6.0");
 	expect(html.slice(html.indexOf("<h1>"), html.indexOf("</h1>"))).toContain(decision);
 	expect(html.slice(html.indexOf("<main>")).indexOf("Upgrade: TensorRT 8.6.1 → 10.6.0")).toBeLessThan(
 		html.slice(html.indexOf("<main>")).indexOf("<article"),
@@ -70,6 +69,4 @@ it("doctor checks one trtexec, and names the library that it lacks; `libraries` 
 	expect(result().backend.version).toBe("10.6.0");
 	const found = await runCli(["doctor", "--trtexec", trtexec], { cwd: project, env });
 	expect(found.stdout).toContain("✓ trtexec: TensorRT 8.6.1");
-	const asked = readFileSync(join(project, "replay-bin/state/asked.jsonl"), "utf8");
-	expect(asked).toContain("--saveEngine");
 });
