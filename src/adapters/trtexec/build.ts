@@ -102,19 +102,19 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			...(log.precision === null ? {} : { typing: log.precision }),
 		},
 		notes: kind === "none" ? notes : [title, ...notes],
+		...(before !== null && { hadKernelTimings: true }),
 		weightsBytes: log.memory.weights,
 		entries: log.timingCache.entries,
 		...(isSparse && { sparsity: sparsity.result() }),
 	};
-	const built = await describeBuilt(request, facts, context);
-	const record: BuildRecord = before === null ? built : { ...built, hadKernelTimings: true };
+	const record = await describeBuilt(request, facts, context);
 	await saveBuild(request, facts, { before, context });
 	return record;
 }
 
 async function describeBuilt(
 	{ job, places }: BuildRequest,
-	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity }: BuildFacts,
+	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity, hadKernelTimings }: BuildFacts,
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);
@@ -124,6 +124,7 @@ async function describeBuilt(
 		...describeJob(job),
 		...{ state: "built", durationMs, engineKind: "TensorRT plan", engineBytes: plan.bytes },
 		...{ engineSha256: plan.sha256, enginePath: places.engine, recipe, warnings, notes },
+		...(hadKernelTimings && { hadKernelTimings }),
 		...(sparsity && { sparsity }),
 	};
 }
