@@ -89,6 +89,8 @@ export interface ConfigFile {
 	/** Which ONNX Runtime runs the onnxruntime backend. auto and wasm: the WebAssembly build that ships with trtgate, whose work is counted. native: for models too large for it; its speed is not judged. */
 	onnxruntime?: "auto" | "wasm" | "native";
 	device?: DeviceFile;
+	/** Folder of the shared libraries of TensorRT, relative to this file. Default: the lib folder beside the bin folder of trtexec. */
+	libraries?: string;
 	base?: BaseFile;
 	/** The models, by name. */
 	models: {

@@ -224,6 +224,8 @@ export interface BuildRecord {
 	recipe?: {
 		[k: string]: string;
 	};
+	/** The timing cache had some of earlier builds. */
+	hadKernelTimings?: boolean;
 	/** Of the model file, the files beside it and all settings of the build: what `accept` in trtgate.yml names. */
 	recipeHash?: string;
 	calibration?: EngineCalibration;
@@ -872,7 +874,10 @@ export interface PerfRun {
 	p99Ms?: number;
 	/** Inferences a second as measured: trtexec's own figure, else iterations over the wall time of the timed inferences. */
 	throughputPerSecond?: number;
+	/** Of weights and contexts. */
 	peakMemoryBytes?: number | null;
+	/** The log's line that states it, or its last line on memory. */
+	memoryLine?: string;
 	gpu?: GpuWindow;
 	/** Launching the kernels took the CPU about as long as running them took the GPU. */
 	enqueueBound?: boolean;

@@ -7,7 +7,7 @@ import { readDevice } from "../adapters/gpu/nvidia-smi.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
-import { type Found, findTrtexec, readTegraDevice } from "../adapters/trtexec/find.ts";
+import { type Found, findTrtexec, libraryAdvice, readTegraDevice } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { nsightTracer } from "../engine/adapters/nsys/tracer.ts";
@@ -19,8 +19,8 @@ import type { Backend } from "../ports/backend.ts";
 const maxEngineBytes = 10 * 1024 ** 3;
 const maxTimingBytes = 256 * 1024 ** 2;
 
-interface BackendChoice {
-	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;
+export interface BackendChoice {
+	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base" | "libraries">;
 	trtexec?: string;
 	cwd: string;
 	environment: Environment;
@@ -97,7 +97,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	};
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, ofBase, board] = await Promise.all([
-		findTrtexec(findOptions(choice)),
+		findTrtexec(findOptions({ ...choice, libraries: config.libraries })),
 		config.base === undefined ? null : findBaseTrtexec({ ...choice, base: config.base }),
 		readBoard(processes),
 	]);
@@ -154,15 +154,18 @@ function tensorRt(
 	});
 }
 
-type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">;
+type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes"> & {
+	libraries?: string | undefined;
+};
 
 export function findOptions({
 	trtexec: wanted,
 	cwd,
 	environment: { home, libraryPath },
 	processes,
+	libraries,
 }: Finding) {
-	return { wanted, cwd, home, libraryPath, processes };
+	return { wanted, cwd, home, libraryPath, processes, libraries };
 }
 
 export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
@@ -179,9 +182,10 @@ function missing(
 		message: `TensorRT is required, but trtexec${pointer === undefined ? "" : " of the base"} was not found: ${list}.`,
 		pointer,
 		fix:
-			trtexec === undefined
+			libraryAdvice(tried) ??
+			(trtexec === undefined
 				? "Install TensorRT with its programs, name trtexec with --trtexec, or set `backend: onnxruntime`."
-				: "Correct the path; run `trtexec --help` by hand to see why it does not start.",
+				: "Correct the path; run `trtexec --help` by hand to see why it does not start."),
 	});
 }
 

@@ -56,11 +56,12 @@ function readLoaded(
 ): ReadConfig {
 	if (loaded.state === "invalid")
 		throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	return { config: baseBeside(loaded.config, home), text, home };
+	return { config: placedBeside(loaded.config, home), text, home };
 }
 
-function baseBeside(config: Config, home: string): Config {
-	const { base, sources } = config;
+function placedBeside(given: Config, home: string): Config {
+	const { base, sources, libraries: own } = given;
+	const config = own === undefined ? given : { ...given, libraries: resolve(home, own) };
 	if (base === undefined) return config;
 	const { trtexec, python, libraries } = base;
 	const place = (key: string, path: string) =>
@@ -163,7 +164,7 @@ export function configReader({ own, options }: Opened): ConfigReader {
 	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
 	const sideOf = (loaded: LoadResult): SideConfig => {
 		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
-		const config = baseBeside(loaded.config, own.home);
+		const config = placedBeside(loaded.config, own.home);
 		// Engines of other jobs stay, and renamed ones are found by content.
 		const models = pinShapes(config.models, options.shapes ?? {});
 		return { state: "read", config: finished({ ...config, models }, options) };

@@ -34,6 +34,9 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	return [...faults.values()];
 }
 
+const isOtherStart = (base: BuildRecord, head: BuildRecord): boolean =>
+	base.recipe?.["tensorrt"] !== head.recipe?.["tensorrt"] && base.hadKernelTimings !== head.hadKernelTimings;
+
 export function buildTimesApart({
 	base,
 	head,
@@ -41,6 +44,8 @@ export function buildTimesApart({
 	base?: BuildRecord | null;
 	head?: BuildRecord | null;
 }): string | null {
+	if (base?.state === "built" && head?.state === "built" && isOtherStart(base, head))
+		return "Build times are not comparable: no version reads another's timing cache, and only one side had kernel timings of earlier builds.";
 	const cached = [base, head].flatMap((build) =>
 		build?.state === "built" && build.fromCache === true ? [build.arm] : [],
 	);

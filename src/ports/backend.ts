@@ -110,6 +110,8 @@ export type MeasureResult =
 			state: "ok";
 			samplesMs: Float64Array;
 			peakMemoryBytes: number | null;
+			/** What states it, or the last line of the log on memory. */
+			memoryLine?: string | undefined;
 			wallMs: number;
 			/** From the first inference's start to the last one's end, over all streams. */
 			timedMs: number;

@@ -69,7 +69,7 @@ function toRun(
 	result: MeasureResult,
 ): Pick<TimedRun, "run" | "timedMs"> {
 	if (result.state === "unusable") return { run: { ...facts, state: "unusable", reason: result.reason } };
-	const { peakMemoryBytes, enqueueShare, timedMs } = result;
+	const { peakMemoryBytes, memoryLine, enqueueShare, timedMs } = result;
 	const summary = summarize(result.samplesMs);
 	if (summary === null)
 		return { run: { ...facts, state: "unusable", reason: "its samples are empty or not finite" }, timedMs };
@@ -80,6 +80,7 @@ function toRun(
 		...summary,
 		throughputPerSecond: throughputOf(summary.iterations, timedMs, result.reportedThroughputPerSecond),
 		peakMemoryBytes,
+		...(memoryLine !== undefined && { memoryLine }),
 		...(enqueueShare !== undefined && { enqueueShare, enqueueBound: enqueueShare > launchLimit }),
 	};
 	return { run, timedMs };

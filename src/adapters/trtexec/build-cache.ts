@@ -15,6 +15,8 @@ export interface BuildFacts {
 	durationMs: number;
 	builtAt: string;
 	recipe: Record<string, string>;
+	/** The timing cache had some before the build. */
+	hadKernelTimings?: boolean;
 	warnings: BuildRecord["warnings"];
 	notes: string[];
 	weightsBytes: number | null;
@@ -27,7 +29,8 @@ const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value)
 
 /** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {
-	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity } = fieldsOf(facts);
+	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity, ...more } =
+		fieldsOf(facts);
 	const { eligible, picked } = fieldsOf(sparsity);
 	if (typeof durationMs !== "number" || typeof builtAt !== "string") return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
@@ -40,6 +43,7 @@ function parseFacts(facts: unknown): BuildFacts | null {
 			return { class: String(name), count: Number(count) || 1, example: String(example) };
 		}),
 		notes: notes.map(String),
+		...(more["hadKernelTimings"] === true && { hadKernelTimings: true }),
 		weightsBytes: typeof weightsBytes === "number" ? weightsBytes : null,
 		entries: typeof entries === "number" ? entries : null,
 		...(sparsity === undefined ? {} : { sparsity: { eligible: countOf(eligible), picked: countOf(picked) } }),

@@ -102,7 +102,8 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			...(log.precision === null ? {} : { typing: log.precision }),
 		},
 		notes: kind === "none" ? notes : [title, ...notes],
-		weightsBytes: log.memory.weightsBytes,
+		...(before !== null && { hadKernelTimings: true }),
+		weightsBytes: log.memory.weights,
 		entries: log.timingCache.entries,
 		...(isSparse && { sparsity: sparsity.result() }),
 	};
@@ -113,16 +114,17 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 
 async function describeBuilt(
 	{ job, places }: BuildRequest,
-	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity }: BuildFacts,
+	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity, hadKernelTimings }: BuildFacts,
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);
-	context.built.set(places.engine, { ...plan, weightsBytes: weightsBytes ?? plan.bytes });
+	context.built.set(places.engine, { ...plan, weightsBytes });
 	if (entries !== null) context.cacheEntries.set(places.cache ?? "", entries);
 	return {
 		...describeJob(job),
 		...{ state: "built", durationMs, engineKind: "TensorRT plan", engineBytes: plan.bytes },
 		...{ engineSha256: plan.sha256, enginePath: places.engine, recipe, warnings, notes },
+		...(hadKernelTimings && { hadKernelTimings }),
 		...(sparsity && { sparsity }),
 	};
 }
@@ -140,7 +142,8 @@ async function checkLoads(
 	const { onnx } = job.model;
 	const checked = await inWorkFolder(async (cwd) => {
 		const shapes = shapesAt("opt", job.spec, { model: onnx });
-		const inputs = await writeFilled(cwd, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
+		const timed = timedInputsOf(onnx, job.spec.model.inputs)(shapes);
+		const inputs = await writeFilled(cwd, { inputs: timed, seed: 1 }, context);
 		const argv = runArgs({ ...job, path: places.engine }, inputs, { task: "infer" }, context);
 		const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
 		return runTrtexec({ argv, cwd, logPath, timeoutMs: job.timeoutMs }, context);

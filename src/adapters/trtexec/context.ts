@@ -40,5 +40,6 @@ export interface BuiltPlan {
 	sha256: string;
 	bytes: number;
 	modifiedMs: number;
-	weightsBytes: number;
+	/** null: the build did not state them. */
+	weightsBytes: number | null;
 }

@@ -51,25 +51,23 @@ interface BuiltFacts {
 
 export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[] {
 	const reformats = layers?.layers.filter(isReformat).length;
-	const { weightsBytes, activationBytes, scratchBytes } = log.memory;
-	const scratch = scratchBytes === null ? "" : `, scratch ${formatBytes(scratchBytes)}`;
+	const { weights, activations, scratch } = log.memory;
+	const more = scratch === null ? "" : `, scratch ${formatBytes(scratch)}`;
 	return [
 		layers === null
 			? "trtexec wrote no readable list of layers, so the engine's layers are not compared."
 			: `${layers.layers.length} layers, ${reformats} of them reformats.`,
-		...(weightsBytes === null || activationBytes === null
+		...(weights === null || activations === null
 			? []
-			: [
-					`GPU memory: weights ${formatBytes(weightsBytes)}, activations ${formatBytes(activationBytes)}${scratch}.`,
-				]),
+			: [`GPU memory: weights ${formatBytes(weights)}, activations ${formatBytes(activations)}${more}.`]),
 		cacheNote(log, entriesBefore),
 	];
 }
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
-	const { isLocal, entries } = timingCache;
-	if (isLocal || entries === null)
-		return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
+	const { isKept, entries } = timingCache;
+	if (!isKept) return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
+	if (entries === null) return "The timing cache was kept; this TensorRT does not count its kernel timings.";
 	if (before === null) return `Started the timing cache: ${entries} kernel timings.`;
 	const added = Math.max(0, entries - before);
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;

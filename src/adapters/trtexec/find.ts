@@ -24,6 +24,8 @@ export interface FindOptions {
 interface Tried {
 	program: string;
 	why: string;
+	/** That the loader did not find. */
+	library?: string | undefined;
 }
 
 /** `processes` have the folder of this TensorRT's shared libraries before the environment's. */
@@ -42,9 +44,8 @@ export async function findTrtexec(options: FindOptions): Promise<Found> {
 	for (const program of await candidates(options)) {
 		const processes = await withLibraries(program, options);
 		const probed = await probe(program, processes);
-		if (typeof probed !== "string")
-			return { state: "found", trtexec: { program, version: probed }, processes };
-		tried.push({ program, why: probed });
+		if ("major" in probed) return { state: "found", trtexec: { program, version: probed }, processes };
+		tried.push({ program, ...probed });
 	}
 	return { state: "missing", tried, processes: options.processes };
 }
@@ -76,21 +77,43 @@ async function withLibraries(
 	program: string,
 	{ processes, libraries, libraryPath, cwd }: FindOptions,
 ): Promise<Processes> {
-	const folder = libraries === undefined ? await librariesBeside(program) : resolve(cwd, libraries);
+	const folder =
+		libraries === undefined ? await librariesBeside(program, processes) : resolve(cwd, libraries);
 	if (folder === null) return processes;
 	const env = { LD_LIBRARY_PATH: [folder, libraryPath].filter(Boolean).join(":") };
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...env, ...job.env } }) };
 }
 
-async function librariesBeside(program: string): Promise<string | null> {
-	if (!program.includes("/")) return null;
+async function librariesBeside(named: string, processes: Processes): Promise<string | null> {
+	const program = named.includes("/") ? named : await pathOf(named, processes);
+	if (program === undefined) return null;
 	const folder = join(dirname(await realpath(program).catch(() => program)), "..", "lib");
 	const names = await readdir(folder).catch(() => []);
 	return names.some((name) => name.startsWith("libnvinfer.so")) ? folder : null;
 }
 
+async function pathOf(name: string, processes: Processes): Promise<string | undefined> {
+	const { tail } = await processes.run({
+		argv: ["/bin/sh", "-c", 'command -v "$0"', name],
+		timeoutMs: probeTimeoutMs,
+	});
+	return tail.find((line) => line.startsWith("/"));
+}
+
+const unfound = /error while loading shared libraries: ([^\s:]+)/;
+
+/** What to do about programs that lack a library; undefined if none does. */
+export function libraryAdvice(tried: readonly Tried[]): string | undefined {
+	const library = tried.find((one) => one.library !== undefined)?.library;
+	if (library === undefined) return undefined;
+	return `Find the folder of ${library} (\`find / -name '${library}*'\`), and name it in LD_LIBRARY_PATH or in the config: \`libraries\`, or \`base.libraries\` for the base's trtexec.`;
+}
+
 /** Or why there is none. Help needs no GPU, and names the version in every release. */
-async function probe(program: string, processes: Processes): Promise<TensorRtVersion | string> {
+async function probe(
+	program: string,
+	processes: Processes,
+): Promise<TensorRtVersion | Omit<Tried, "program">> {
 	let version: TensorRtVersion | null = null;
 	const record = await processes.run({
 		argv: [program, "--help"],
@@ -100,11 +123,17 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 		},
 	});
 	if (version !== null) return version;
-	if (record.state === "not-started") return "does not exist";
+	if (record.state === "not-started") return { why: "does not exist" };
 	const { state, exitCode, tail } = record;
 	const how = state === "exited" ? `ended with exit code ${exitCode ?? "unknown"}` : `was ${state}`;
+	const library = tail
+		.map((line) => unfound.exec(line)?.[1])
+		.find(Boolean)
+		?.replace(/[^\w.+-]/g, "");
+	if (library !== undefined) return { why: `does not start: the loader does not find ${library}`, library };
 	const last = tail.at(-1);
-	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
+	const why = `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
+	return { why };
 }
 
 export async function readTegraDevice(

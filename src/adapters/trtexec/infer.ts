@@ -17,7 +17,7 @@ import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
-import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
+import { checkPlan, narrowsIntegers, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 
 /** A case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;
@@ -154,7 +154,7 @@ function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecCont
 function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext): string | null {
 	const dtype = toDType(feed.dtype);
 	if (dtype !== tensor.dtype) return `is ${tensor.dtype}, the model's is ${dtype ?? feed.dtype}`;
-	if (dtype !== "int64" || trtexec.version.major >= 10) return null;
+	if (dtype !== "int64" || !narrowsIntegers({ trtexec })) return null;
 	return `is int64, which TensorRT ${trtexec.version.text} takes as int32: install TensorRT's Python package, which converts it`;
 }
 

@@ -6,12 +6,17 @@ import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { runArgs, type TimingSettings, timingOf } from "../../formats/trtexec/args.ts";
-import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
+import {
+	type BuildLogFacts,
+	createBuildLog,
+	createPerfLog,
+	type PerfLogFacts,
+} from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
+import type { BuiltPlan, TrtexecContext } from "./context.ts";
 import { badOutput, failureOf } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
@@ -22,7 +27,7 @@ export function measureRun(job: MeasureJob, context: TrtexecContext): Promise<Me
 }
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
-	const inputs = await writeFilled(folder, job.inputs, job.seed);
+	const inputs = await writeFilled(folder, job, context);
 	const { warmUpMs, durationMs, streams } = job;
 	const timing = timingOf(job.engine, context);
 	const task = { task: "time", warmUpMs, durationMs, streams, times: timesPath } as const;
@@ -53,13 +58,14 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
-	// The weights, and the activations of one context for each stream.
-	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
 		state: "ok",
 		samplesMs,
-		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * streams),
+		peakMemoryBytes: peakMemoryOf(memory.result(), context.built.get(job.engine.path), streams),
+		memoryLine: memory
+			.result()
+			.memoryLine?.replace(/^(?:\[[^\]]*\] )*/, "")
+			.slice(0, 200),
 		wallMs,
 		timedMs: times.wallMs,
 		reportedThroughputPerSecond: facts.throughput ?? undefined,
@@ -67,7 +73,18 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	};
 }
 
-const middleOf = (values: Float64Array) => quantile(Float64Array.from(values).sort(), 0.5);
+/** The weights, and one context for each stream: in parts where the version states them, else as their sum. */
+function peakMemoryOf(
+	{ memory }: BuildLogFacts,
+	built: Pick<BuiltPlan, "weightsBytes"> | undefined,
+	streams: number,
+): number | null {
+	const weights = built?.weightsBytes ?? memory.weights;
+	if (weights === null || memory.context === null) return memory.managed;
+	return Math.round(weights + memory.context * streams);
+}
+
+const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,

@@ -23,7 +23,7 @@ export function profileEngine(job: ProfileJob, context: TrtexecContext): Promise
 
 async function profileIn(folder: string, job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
 	const files = { profile: "profile.json", layers: "layers.json" };
-	const inputs = await writeFilled(folder, job.inputs, job.seed);
+	const inputs = await writeFilled(folder, job, context);
 	const argv = runArgs(job.engine, inputs, { task: "profile", ...layerRun, ...files }, context);
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
@@ -75,7 +75,7 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 	if (tracer === null) return { state: "absent" };
 	try {
 		return await inWorkFolder(async (cwd) => {
-			const inputs = await writeFilled(cwd, job.inputs, job.seed);
+			const inputs = await writeFilled(cwd, job, context);
 			const task = { task: "time", ...tracedRun, streams: job.streams } as const;
 			const { tool, kernel, folder, name, timeoutMs } = job;
 			const command = [context.trtexec.program, ...runArgs(job.engine, inputs, task, context)];

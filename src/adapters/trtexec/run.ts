@@ -152,9 +152,20 @@ export function writeInputs(
 	return Promise.all(written);
 }
 
+/** TensorRT 8 and 9 take int32 where the model has int64, and read a longer file without a word. */
+export const narrowsIntegers = ({ trtexec }: Pick<TrtexecContext, "trtexec">): boolean =>
+	trtexec.version.major < 10;
+
 /** trtexec's own random integers are often invalid indices. */
-export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
-	const filled = inputs.map((input, index) => ({ ...input, data: fillInput(input, seed, index) }));
+export function writeFilled(
+	folder: string,
+	{ inputs, seed }: { inputs: readonly TimedInput[]; seed: number },
+	context: TrtexecContext,
+) {
+	const filled = inputs.map((input, index) => {
+		const dtype = input.dtype === "int64" && narrowsIntegers(context) ? "int32" : input.dtype;
+		return { ...input, data: fillInput({ ...input, dtype }, seed, index) };
+	});
 	return writeInputs(folder, filled);
 }
 

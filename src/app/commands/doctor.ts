@@ -6,7 +6,7 @@ import { readBoard } from "../../adapters/gpu/tegra.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
-import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
+import { type Found, findTrtexec, libraryAdvice } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
@@ -33,8 +33,10 @@ export async function doctor(argv: readonly string[], terminal: Terminal): Promi
 	const findings: Finding[] = [];
 	const { cwd } = terminal;
 	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
-	for (const { look, ...check } of checks(terminal, read?.config.base))
-		findings.push({ ...check, ...(await look()) });
+	const config = read?.config ?? {};
+	const trtexec = args.text("trtexec");
+	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
+	for (const { look, ...check } of all) findings.push({ ...check, ...(await look()) });
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok)
@@ -50,9 +52,17 @@ function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 	return `${ok ? "✓" : mark} ${name}: ${status}\n${advice}`;
 }
 
-function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
+type Places = Pick<Config, "base" | "libraries">;
+
+function checksOfOne(trtexec: string, { cwd, environment }: Terminal, { libraries }: Places): Check[] {
+	const finding = { trtexec, libraries, cwd, environment, processes: ownProcesses() };
+	const [program, python] = checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec");
+	return [...(program ? [{ ...program, weight: "need" as const }] : []), ...(python ? [python] : [])];
+}
+
+function checks({ cwd, environment }: Terminal, { base, libraries }: Places): Check[] {
 	const processes = ownProcesses();
-	const finding = { cwd, environment, processes };
+	const finding = { cwd, environment, processes, libraries };
 	const program = (file: string, args: readonly string[], fix: string) => async () => {
 		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });
 		const ok = record.state === "exited" && record.exitCode === 0;
@@ -149,7 +159,8 @@ function describeTrtexec(found: Found, option: string) {
 		.map(({ program, why }) => `${program} ${why}`);
 	const isNamed = only !== undefined && others.length === 0;
 	const absent = isNamed ? `${only.program} does not exist` : "not on PATH nor in a usual folder";
-	const fix = `Install TensorRT with its programs, or name trtexec with ${option}; the Python wheels have none.`;
+	const install = `Install TensorRT with its programs, or name trtexec with ${option}; the Python wheels have none.`;
+	const fix = libraryAdvice(found.tried) ?? install;
 	return { ok: false, status: cleanLine(broken.join("; ") || absent), fix };
 }
 

@@ -250,8 +250,11 @@ export const doctorTable = {
 	name: "doctor",
 	positionals: [],
 	does: "checks this machine and lists what to fix",
-	options: { json },
-	example: "trtgate doctor",
+	options: {
+		trtexec: { value: "PATH", does: "Check only this trtexec.", otherwise: "checks the whole machine" },
+		json,
+	},
+	example: "trtgate doctor --trtexec /opt/TensorRT-8.6.1.6/bin/trtexec",
 } as const satisfies CommandTable;
 
 export const initTable = {

@@ -1,6 +1,7 @@
 // Compares the runs of one workload: latency, P99 and memory.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
+import { quoted } from "../text/escape.ts";
 import { errorShare, type Pair, runCv } from "./pairs.ts";
 import { type JudgeOptions, judgePairs, unknownChange } from "./verdict.ts";
 
@@ -64,11 +65,21 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	return {
 		latency,
 		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),
-		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
+		memory: compareMemory(kept),
 		noise: { runCv: runCv(medians("base"), medians("head")), detectable: detectableBy(latency) },
 		base: summarizeArm(kept.base),
 		head: summarizeArm(kept.head),
 	};
+}
+
+/** What one version states and the other does not is shown as both state it. */
+function compareMemory(kept: Record<Arm, readonly PerfRun[]>): Comparison {
+	const compared = compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory);
+	const lineOf = (arm: Arm) => kept[arm].find(({ memoryLine }) => memoryLine !== undefined)?.memoryLine;
+	const [base, head] = [lineOf("base"), lineOf("head")];
+	if (compared.estimate !== null || base === undefined || head === undefined) return compared;
+	const reason = `GPU memory is not comparable. The base's log has ${quoted(base, 200)}; the head's has ${quoted(head, 200)}.`;
+	return { ...compared, verdict: "not-comparable", reason };
 }
 
 interface ExactOptions {

@@ -150,6 +150,8 @@ export interface Config {
 	onnxruntime: "auto" | "wasm" | "native";
 	/** Index among the visible GPUs, or UUID of a GPU or MIG slice; by default the first. */
 	device?: string;
+	/** Folder of the shared libraries of trtexec. */
+	libraries?: string;
 	/** Another TensorRT on this machine, which runs the base. */
 	base?: BaseFile;
 	models: readonly ModelConfig[];

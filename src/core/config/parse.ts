@@ -79,6 +79,7 @@ function* resolveConfig(
 		backend: file.backend ?? defaultSettings.backend,
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
 		device: file.device === undefined ? undefined : String(file.device),
+		libraries: file.libraries,
 		base: file.base,
 		models: yield* resolveModels(file.models, {
 			layers,

@@ -13,6 +13,7 @@ const fileRules = [
 	"backend",
 	"onnxruntime",
 	"device",
+	"libraries",
 	"base",
 	"gates",
 	"measure",

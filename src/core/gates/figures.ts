@@ -57,6 +57,7 @@ export function judgeWorkload(
 		(build) =>
 			build.arm === "base" && build.model === model && build.engine === engine && build.state !== "built",
 	);
+	const isUnstated = config.base !== undefined && memory.verdict === "not-comparable";
 	const context = { gates, isExplained: lacksBase || errors.some((error) => concerns(error, row)) };
 	const verdicts: Verdict[] = [
 		["latency", comparedStatus(latency, gates.latency, context), renderVerdict(latency)],
@@ -65,7 +66,8 @@ export function judgeWorkload(
 		["memory", tailStatus(memory, gates.memory), memoryMessage(row)],
 		throughputGate(row, gates),
 		...judgeBounds(gates, head, "workload"),
-		vanished(figureNames, { base, head }, gates),
+		// Another version may state its memory in another way.
+		vanished(isUnstated ? timeNames : figureNames, { base, head }, gates),
 	];
 	return verdicts.flatMap((verdict) =>
 		placeVerdict(verdict, { model, engine, workload }, { config, ...level }),
@@ -82,6 +84,8 @@ const figureNames: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations"
 	throughputPerSecond: "throughput",
 	peakMemoryBytes: "peak memory",
 };
+
+const { peakMemoryBytes: _, ...timeNames } = figureNames;
 
 type Figures = Partial<Record<keyof typeof figureNames | "engineBytes", number | null>>;
 

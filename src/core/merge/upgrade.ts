@@ -13,34 +13,11 @@ import { findingKey } from "../onnx/preflight.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
+import { formatDuration, formatValue } from "../text/units.ts";
+import { type Fact, fact, memoryFacts, speedFacts, speeds, topics, weights } from "./upgrade-facts.ts";
 
-/** unknown: could not be measured. review: needs a reviewer. */
-const weights = ["stop", "unknown", "review", "note"] as const;
-
-const topics = {
-	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
-	buildsNow: ["note", "engine that builds now", "engines that build now"],
-	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
-	notBuilt: [
-		"unknown",
-		"engine that the machine failed to build",
-		"engines that the machine failed to build",
-	],
-	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
-	noGolden: ["review", "engine without a golden", "engines without a golden"],
-	grown: ["review", "engine whose errors grow", "engines whose errors grow"],
-	drifts: ["stop", "engine that drifts", "engines that drift"],
-	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
-	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
-	regressed: ["review", "workload that slows down", "workloads that slow down"],
-	improved: ["note", "workload that speeds up", "workloads that speed up"],
-	inconclusive: ["review", "inconclusive workload", "inconclusive workloads"],
-	finding: ["review", "new finding of preflight", "new findings of preflight"],
-} as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
-
-type Fact = { kind: keyof typeof topics; says: string };
-const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
+const ownCaches =
+	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
 
 export interface Upgrade {
 	from: string;
@@ -84,13 +61,14 @@ export function upgradesOf(result: Result): Upgrade[] {
 		return upgradeOf({
 			from: baseBackend.version,
 			to: backend.version,
-			caveat: "Both versions were timed in interleaved pairs on one GPU.",
+			caveat: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`,
 			partials: [partial],
 			before: factsOf(result, part, "base"),
 			after,
 			compared: after.rows.filter(
 				(row) => comparedOf(row).estimate !== null && comparedOf(row).verdict in speeds,
 			),
+			isInOneRun: true,
 		});
 	});
 	return [...within, ...upgradesOfJobs(result, parts)];
@@ -154,10 +132,11 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
 	compared: readonly WorkloadResult[];
+	isInOneRun?: boolean;
 }
 
 function upgradeOf(sides: Sides): Upgrade[] {
-	const { from, to, caveat, partials, before, after, compared } = sides;
+	const { from, to, caveat, partials, before, after, compared, isInOneRun = false } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
 	const facts = [
@@ -166,6 +145,7 @@ function upgradeOf(sides: Sides): Upgrade[] {
 		),
 		...shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...compared.flatMap(speedFacts),
+		...(isInOneRun ? after.rows.flatMap(memoryFacts) : []),
 		...newFindings(sides, shared),
 	];
 	const rank = ({ kind }: Fact): number => weights.indexOf(topics[kind][0]);
@@ -267,20 +247,6 @@ function errorText(check: GoldenCheck, was: GoldenVerdict | undefined): string {
 	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
 	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
 	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
-}
-
-const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {
-	...{ regressed: "regressed", improved: "improved", inconclusive: "inconclusive", unchanged: null },
-};
-
-function speedFacts(row: WorkloadResult): Fact[] {
-	const { verdict, estimate, interval } = comparedOf(row);
-	const kind = speeds[verdict];
-	if (!kind || estimate === null) return [];
-	const percent = (share: number): string => formatPercent(share, { sign: true });
-	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
-	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;
-	return fact(kind, kind === "inconclusive" ? `Inconclusive: ${says}` : says);
 }
 
 function newFindings({ before, after }: Sides, shared: readonly string[]): Fact[] {

@@ -1,6 +1,7 @@
 // Gathers the highlights of all sections, and condenses them into the headline.
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
+import { upgradesOf } from "../merge/upgrade.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
 import { counted, present, subjectName } from "../text/labels.ts";
 import { excludedText } from "./comparison-format.ts";
@@ -104,11 +105,20 @@ function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[])
 		: "any slowdown is ruled out";
 }
 
+/** Of a run on two versions, the decision is the news. */
+function upgradeText(result: Result): string {
+	const [upgrade, ...others] = upgradesOf(result);
+	if (upgrade === undefined || others.length > 0) return "";
+	const { from, to, decision } = upgrade;
+	return `${cleanName(from, 40)} → ${cleanName(to, 40)}: ${decision.replace(/\.$/, "")}`;
+}
+
 /** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
 	return present([
 		partial && `stopped in ${cleanName(partial.stage, 40)}`,
+		upgradeText(result),
 		topicsText(all),
 		checksText(result),
 		uncheckedText(result),

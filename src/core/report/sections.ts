@@ -30,10 +30,10 @@ import { siblingSection } from "./sections/siblings.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
+	upgradeSection,
 	noticeSection,
 	noteSection,
 	highlightSection,
-	upgradeSection,
 	partSection,
 	workloadSection,
 	siblingSection,

@@ -28,7 +28,11 @@ const newNodeAdvice =
 	"Put what is new in the model before or after these nodes, or replace it with operations that fuse.";
 const fusionAdvice =
 	"Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
-const cacheAdvice = "Build both from one timing cache; with one, only real changes choose another kernel.";
+/** Two versions cannot share a timing cache. */
+const cacheAdvice = ({ around }: Changed) =>
+	around.isUpgrade
+		? {}
+		: { try: "Build both from one timing cache; with one, only real changes choose another kernel." };
 
 const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
 const half = new Set(["fp16", "bf16"]);
@@ -200,14 +204,14 @@ const tactic: Rule = (changed) => {
 		return {
 			says: `another kind of kernel: ${typesIn(base)} → ${typesIn(head)}`,
 			evidence: [],
-			...(setting(changed) === null && editedNodes(changed) === "" ? { try: cacheAdvice } : {}),
+			...(setting(changed) === null && editedNodes(changed) === "" ? cacheAdvice(changed) : {}),
 		};
 	if (!isSameStructure(base, head) || base.tactics === head.tactics) return null;
 	const differing = head.kernels.find((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic);
 	return {
 		says: "a different kernel was chosen; nothing else changed",
 		evidence: differing === undefined ? [] : [code(differing.tactic ?? "unknown")],
-		try: cacheAdvice,
+		...cacheAdvice(changed),
 	};
 };
 

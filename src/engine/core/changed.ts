@@ -18,7 +18,9 @@ export interface Changed {
 interface Around {
 	baseNodes: ReadonlySet<string>;
 	headNodes: ReadonlySet<string>;
+	/** So a node that only one side names was added to or removed from the model. */
 	areNamesKept: boolean;
+	isUpgrade: boolean;
 	readers: ReadonlyMap<string, readonly { layer: ModelLayer }[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
 	/** Some engines do not say which tensors are outputs; outputs have a writer. */
@@ -26,7 +28,10 @@ interface Around {
 	outputs: ReadonlySet<string>;
 }
 
-export function aroundOf({ base, head }: Engines): Around {
+export function aroundOf(
+	{ base, head }: Engines,
+	{ isSameModel = false, isUpgrade = false }: { isSameModel?: boolean; isUpgrade?: boolean },
+): Around {
 	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
 	const nodesOf = ({ layers }: EngineModel) => new Set(layers.flatMap(({ nodes }) => nodes));
 	const [baseNodes, headNodes] = [nodesOf(base), nodesOf(head)];
@@ -35,7 +40,9 @@ export function aroundOf({ base, head }: Engines): Around {
 	return {
 		baseNodes,
 		headNodes,
-		areNamesKept: [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
+		areNamesKept:
+			!isSameModel && [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
+		isUpgrade,
 		readers: groupBy(reads, ({ name }) => name),
 		writers: producersOf(head.layers),
 		inputs: boundary("output"),

@@ -24,6 +24,10 @@ interface Surroundings {
 	gpu: string | null;
 	enginesMs: { base: number; head: number } | null;
 	unit?: LayerUnitName | undefined;
+	/** Both engines are of the same file: nothing in the model changed, whatever nodes the layers name. */
+	isSameModel?: boolean;
+	/** The sides have different TensorRT versions. */
+	isUpgrade?: boolean;
 }
 
 interface Compared extends Changed {
@@ -102,9 +106,10 @@ function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]
 	return meanOf(perLayer);
 }
 
-function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surroundings) {
+function judge(engines: Engines, overheadMs: number, given: Surroundings) {
+	const { enginesMs, unit } = given;
 	const { base, head } = engines;
-	const compared = compareComponents(engines, overheadMs);
+	const compared = compareComponents(engines, overheadMs, given);
 	const changes = compared.map(({ base: { time: from }, head: { time: to }, isChanged }) => ({
 		base: from,
 		head: to,
@@ -135,15 +140,15 @@ function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surrou
 	return { groups, noise };
 }
 
-function compareComponents(engines: Engines, overheadMs: number): Compared[] {
-	const factsIn = (component: Component, arm: Arm) =>
+function compareComponents(engines: Engines, overheadMs: number, given: Surroundings): Compared[] {
+	const factsIn = (component: Component, arm: Arm): PartFacts =>
 		factsOf(component[arm], engines[arm].profiles, overheadMs);
 	const works = ({ kernels, reformats, time }: PartFacts) =>
 		kernels.length + reformats.length > 0 || time.ms > 0;
 	const working = componentsOf(engines)
 		.map((component) => ({ component, base: factsIn(component, "base"), head: factsIn(component, "head") }))
 		.filter(({ base, head }) => works(base) || works(head));
-	const around = aroundOf(engines);
+	const around = aroundOf(engines, given);
 	const commonPrecision = commonChange(working);
 	return working.map((one): Compared => {
 		const { component, base, head } = one;

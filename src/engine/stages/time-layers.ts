@@ -68,7 +68,7 @@ export async function* timeLayers(
 	const unit = timing.row?.work === undefined ? undefined : "M instructions";
 	const explanation = diffEngines(
 		{ base, head },
-		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit },
+		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit, ...samenessOf(timing) },
 	);
 	const machine = machineOf(timing, input);
 	yield {
@@ -78,6 +78,15 @@ export async function* timeLayers(
 			arm: "head",
 			explanation: { ...explanation, machine },
 		},
+	};
+}
+
+function samenessOf({ engines: [one, other] }: LayerTiming) {
+	const isSame = (of: (engine: BuiltEngine) => string | undefined): boolean =>
+		one !== undefined && other !== undefined && of(one) === of(other);
+	return {
+		isSameModel: isSame(({ model }) => model.sha256),
+		isUpgrade: !isSame(({ record }) => record.recipe?.["tensorrt"]),
 	};
 }
 

@@ -7,6 +7,7 @@ import { resolveShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { TensorRtVersion } from "./banner.ts";
+import { lackedFlag } from "./flag-versions.ts";
 
 /** A setting that this TensorRT lacks: the code of the refused build, and the engine's key in the config. */
 export class SettingError extends ToolError {
@@ -42,7 +43,7 @@ const flag = (name: string, value: string | number | undefined) =>
 
 function unsupported(what: string, key: string, { trtexec }: Runner): SettingError {
 	const message = `TensorRT ${trtexec.version.text} has no ${what}.`;
-	const fix = `Use a TensorRT version that has ${what}, or remove the setting.`;
+	const fix = `Use a TensorRT version that has ${what.split(",")[0]}, or remove the setting.`;
 	return new SettingError(["setting-unsupported", key], message, fix);
 }
 
@@ -193,6 +194,8 @@ export interface BuildPlaces {
 export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces, runner: Runner): string[] {
 	const { workspaceBytes, optimizationLevel, dla, flags } = job.spec.engine.tensorrt;
 	const version = numberOf(runner);
+	const lacks = lackedFlag(flags, version);
+	if (lacks !== null) throw unsupported(lacks, "flags", runner);
 	const calibration = job.assets?.calibration?.path;
 	const precision = precisionArgs(job, runner);
 	if (calibration !== undefined && version >= 1100) throw unsupported("calibration", "calibration", runner);

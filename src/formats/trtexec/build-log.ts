@@ -1,4 +1,5 @@
 // Reads the log of a build, and what trtexec reports of a timed run.
+import { createFactReader } from "./log-lines.ts";
 import type { LogLine } from "./transcript.ts";
 
 const classes = [
@@ -44,24 +45,21 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
-const memoryPatterns = {
-	weightsBytes: /Total Weights Memory: (\d+)/,
-	activationBytes: /Total Activation Memory: (\d+)/,
-	scratchBytes: /(?:Max|Total) Scratch Memory: (\d+)/,
-	contextMiB: /Created execution context with device memory size: (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) MiB/,
-};
-const memoryKeys = ["weightsBytes", "activationBytes", "scratchBytes", "contextMiB"] as const;
-
 function numberIn(pattern: RegExp, text: string): number | null {
 	const found = pattern.exec(text)?.[1];
 	return found === undefined ? null : Number(found);
 }
 
+const memoryFacts = ["weights", "activations", "scratch", "context", "managed"] as const;
+
 export interface BuildLogFacts {
 	precision: string | null;
-	memory: Record<keyof typeof memoryPatterns, number | null>;
-	/** `isLocal`: discarded after the build. `entries`: kernel timings after the build. */
-	timingCache: { isLocal: boolean; entries: number | null };
+	/** In bytes, by the facts of log-lines.ts. */
+	memory: Record<(typeof memoryFacts)[number], number | null>;
+	/** That states the memory of a context; else the last line on memory. */
+	memoryLine: string | null;
+	/** `isKept`: after the build. `entries`: kernel timings in it, which only some versions count. */
+	timingCache: { isKept: boolean; entries: number | null };
 	warnings: { class: WarningClass; count: number; example: string }[];
 }
 
@@ -73,35 +71,31 @@ interface LogReader<Facts> {
 }
 
 export function createBuildLog(): LogReader<BuildLogFacts> {
-	const facts: BuildLogFacts = {
-		precision: null,
-		memory: { weightsBytes: null, activationBytes: null, scratchBytes: null, contextMiB: null },
-		timingCache: { isLocal: false, entries: null },
-		warnings: [],
-	};
-	const takeWarning = (text: string) => {
+	const stated = createFactReader();
+	const warnings: BuildLogFacts["warnings"] = [];
+	let precision: string | null = null;
+	const takeWarning = (text: string): void => {
 		const found = classifyWarning(text);
-		const known = facts.warnings.find((warning) => warning.class === found);
+		const known = warnings.find((warning) => warning.class === found);
 		if (known) known.count += 1;
-		else if (found !== null) facts.warnings.push({ class: found, count: 1, example: text.slice(0, 300) });
-	};
-	const takeInfo = (text: string) => {
-		const { memory, timingCache } = facts;
-		for (const key of memoryKeys) {
-			const found = numberIn(memoryPatterns[key], text);
-			// Several passes print figures; the largest must fit into memory.
-			if (found !== null) memory[key] = Math.max(found, memory[key] ?? 0);
-		}
-		timingCache.isLocal ||= text.includes("Local timing cache in use");
-		timingCache.entries = numberIn(/Serialized (\d+) timing cache entries/, text) ?? timingCache.entries;
-		facts.precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
+		else if (found !== null) warnings.push({ class: found, count: 1, example: text.slice(0, 300) });
 	};
 	return {
-		feed: ({ level, text }) => {
+		feed: (line) => {
+			const { level, text } = line;
+			stated.feed(line);
 			if (level === "warning") takeWarning(text);
-			if (level === "info") takeInfo(text);
+			if (level === "info") precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
 		},
-		result: () => facts,
+		result: () => ({
+			precision,
+			memory: Object.fromEntries(
+				memoryFacts.map((fact) => [fact, stated.value(fact)]),
+			) as BuildLogFacts["memory"],
+			memoryLine: stated.lineOf("context", "managed"),
+			timingCache: { isKept: stated.value("kept") !== null, entries: stated.value("entries") },
+			warnings,
+		}),
 	};
 }
 
@@ -114,25 +108,25 @@ export interface PerfLogFacts {
 
 /** `0.0279541`, `1e-05`; not `inf` and `nan`. */
 const numeral = "(-?\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)";
-const throughput = new RegExp(`\\] Throughput:\\s*${numeral}`);
 const iterations = new RegExp(`Timing trace has\\s*${numeral}`);
 const modes = { "CUDA Graph": "cudaGraph", "Spin-wait": "spinWait", "Data transfers": "transfers" } as const;
 
 export function createPerfLog(): LogReader<PerfLogFacts> {
-	const facts: PerfLogFacts = {
-		throughput: null,
+	const stated = createFactReader();
+	const facts: Omit<PerfLogFacts, "throughput"> = {
 		iterations: null,
 		mode: { cudaGraph: null, spinWait: null, transfers: null },
 	};
 	return {
-		feed: ({ level, text }) => {
+		feed: (line) => {
+			const { level, text } = line;
 			if (level !== "info") return;
-			facts.throughput = numberIn(throughput, text) ?? facts.throughput;
+			stated.feed(line);
 			facts.iterations = numberIn(iterations, text) ?? facts.iterations;
 			const [, label, state] = /(CUDA Graph|Spin-wait|Data transfers): .*?(En|Dis)abled$/.exec(text) ?? [];
 			if (label !== undefined) facts.mode[modes[label as keyof typeof modes]] = state === "En";
 		},
-		result: () => facts,
+		result: () => ({ ...facts, throughput: stated.value("throughput") }),
 	};
 }
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { type FindOptions, findTrtexec } from "../../../src/adapters/trtexec/find.ts";
+import { type FindOptions, findTrtexec, libraryAdvice } from "../../../src/adapters/trtexec/find.ts";
 import { temporaryFolder, writeProject, writeScript } from "../../support/project.ts";
 
 const program = (folder: string, script: string) => writeScript(join(folder, "trtexec"), script);
@@ -49,10 +49,20 @@ it("findTrtexec finds the newest unpacked archive in the user's home", async () 
 });
 
 it("findTrtexec explains why a program that exists cannot be used", async () => {
-	const script = "echo 'error while loading shared libraries: libnvinfer.so.10' >&2; exit 127";
-	const tried = [{ why: expect.stringMatching(/127.*libnvinfer\.so\.10/) }];
-	const found = await find({ wanted: program(temporaryFolder(), script) });
+	const found = await find({ wanted: program(temporaryFolder(), "echo 'no such GPU' >&2; exit 3") });
+	const tried = [{ why: "ended with exit code 3 and named no version: no such GPU" }];
 	expect(found).toMatchObject({ state: "missing", tried });
+});
+
+it("findTrtexec names the library that the loader does not find, with the remedy", async () => {
+	const says =
+		"trtexec: error while loading shared libraries: libnvinfer.so.8: cannot open shared object file";
+	const found = await find({ wanted: program(temporaryFolder(), `echo '${says}' >&2; exit 127`) });
+	const why = "does not start: the loader does not find libnvinfer.so.8";
+	expect(found).toMatchObject({ state: "missing", tried: [{ why, library: "libnvinfer.so.8" }] });
+	if (found.state !== "missing") return;
+	expect(libraryAdvice(found.tried)).toMatch(/libnvinfer\.so\.8.*LD_LIBRARY_PATH.*`libraries`/);
+	expect(libraryAdvice([{ program: "trtexec", why: "does not exist" }])).toBeUndefined();
 });
 
 it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder that is named, before those of the environment", async () => {
@@ -65,4 +75,7 @@ it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder tha
 	};
 	expect(await libraryPathOf({})).toBe(`${join(home, "TensorRT-10.6/lib")}:/usr/lib/cuda`);
 	expect(await libraryPathOf({ libraries: "/opt/other" })).toBe("/opt/other:/usr/lib/cuda");
+	const onPath = await find({}, `${join(home, "TensorRT-10.6/bin")}:/usr/bin:/bin`);
+	const ran = await onPath.processes.run({ argv: [path], timeoutMs: 60_000 });
+	expect(ran.tail.at(-1)).toBe(join(home, "TensorRT-10.6/lib"));
 });

@@ -22,6 +22,20 @@ test("latency, P99, memory and noise come from the same runs", () => {
 	expect([got.base?.runs, got.head?.runs]).toEqual([8, 8]);
 });
 
+test("memory that one version does not state is not comparable, with both sides' lines", () => {
+	const lines = {
+		base: "in IExecutionContext creation: now: GPU 128 (MiB)",
+		head: "Context memory: 3 pages",
+	};
+	const stated = session(1).map((run) => {
+		const peakMemoryBytes = run.arm === "base" ? 128 * mib : null;
+		return { ...run, peakMemoryBytes, memoryLine: lines[run.arm] };
+	});
+	const { memory } = compareRuns(stated, options);
+	expect(memory).toMatchObject({ verdict: "not-comparable", estimate: null });
+	for (const line of Object.values(lines)) expect(memory.reason).toContain(`\`${line}\``);
+});
+
 test("without a base all is missing and nothing has failed", () => {
 	const heads = session(1).filter((one) => one.arm === "head");
 	const got = compareRuns(heads, options);

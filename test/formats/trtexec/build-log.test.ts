@@ -18,15 +18,15 @@ const perf = (name: string) =>
 	read<ReturnType<ReturnType<typeof createPerfLog>["result"]>>(createPerfLog(), name);
 
 it("build logs report precision, memory, and how many kernel timings the timing cache holds", () => {
-	const timingCache = { isLocal: false, entries: 445 };
+	const timingCache = { isKept: true, entries: 445 };
 	expect(build("build-classifier-fp16-warm-cache")).toMatchObject({
 		precision: "FP32+FP16",
-		memory: { weightsBytes: 32_768, activationBytes: 360_448, scratchBytes: 1024 },
+		memory: { weights: 32_768, activations: 360_448, scratch: 1024 },
 		warnings: [],
 		timingCache,
 	});
 	expect(build("build-classifier-fp16-cold-cache")).toMatchObject({ timingCache });
-	expect(build("build-superres-fp32").timingCache).toEqual({ isLocal: true, entries: null });
+	expect(build("build-superres-fp32").timingCache).toEqual({ isKept: false, entries: null });
 });
 
 it("build logs report warnings by class, among them why memory failed a build", () => {

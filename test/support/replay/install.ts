@@ -34,14 +34,21 @@ export interface Replay {
 	alone?: boolean;
 }
 
+/** Three models on TensorRT 8.6 (base) and 10.6 (head), of which one answers. */
+export interface UpgradeReplay extends Omit<Replay, "comparison" | "as"> {
+	comparison: "upgrade";
+	as: "base" | "head";
+}
+
 const support = resolve("test/support");
 
-export function installReplay(folder: string, replay: Replay): string {
+export function installReplay(folder: string, replay: Replay | UpgradeReplay): string {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
 	const { smi = "steady=yes", alone = false, ...config } = replay;
 	const configPath = join(bin, "trtexec.json");
-	const { base, head } = projects[replay.comparison];
+	const { base, head } =
+		replay.comparison === "upgrade" ? { base: "", head: "" } : projects[replay.comparison];
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
 	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
 	const node = (words: string): string => `"${process.execPath}" ${words}`;

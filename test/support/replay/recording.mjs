@@ -1,7 +1,7 @@
 // The recordings behind the replayed trtexec: what one command line asks for, the files that it leaves and the lines that it says.
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
@@ -110,10 +110,19 @@ export function noteAsked(visible) {
 	return asked;
 }
 
+/** Of one model where the recording has several. */
+const modelAsked = () =>
+	flags.has("--onnx") ? basename(flags.get("--onnx"), ".onnx") : (planLoaded().model ?? null);
+
 export function find({ step, arm, n }) {
 	const kind = step === "warm" ? "perf" : step;
-	const found = recorded.steps.filter((one) => one.kind === kind && one.arm === arm);
-	return step === "golden" ? found[Math.max(0, caseOfInputs())] : found[(n ?? 0) % found.length];
+	const model = modelAsked();
+	const found = recorded.steps.filter(
+		(one) => one.kind === kind && one.arm === arm && (one.model ?? model) === model,
+	);
+	const one = step === "golden" ? found[Math.max(0, caseOfInputs())] : found[(n ?? 0) % found.length];
+	// What this side said of the model was not recorded; another refusal stands in.
+	return one?.recording === undefined ? one : recordedCase(one.recording);
 }
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -143,8 +152,9 @@ function caseOfInputs() {
 
 function writePlan(step, path) {
 	const build = Number(/-build(\d+)\//.exec(path)?.[1] ?? 1) - 1;
-	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm: step.arm, build })}\n`);
-	const plan = Buffer.alloc(step.wrote[`${step.arm}.plan`]?.bytes ?? 4096);
+	const { arm, model } = step;
+	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm, build, model })}\n`);
+	const plan = Buffer.alloc(step.wrote[`${arm}.plan`]?.bytes ?? 4096);
 	line.copy(plan);
 	writeFileSync(path, plan);
 }
@@ -181,12 +191,32 @@ function writeOutputs(step) {
 	}
 }
 
+/** Times of which the log states averages, spread evenly over the recorded wall time. */
+function timesOf({ averagesMs = [], queries, wallMs, times }) {
+	if (averagesMs.length === 0) return times;
+	const rows = Array.from({ length: queries }, (_, row) => row);
+	const computeMs = rows.map((row) => averagesMs[Math.floor(row / 10) % averagesMs.length]);
+	const start = rows.map((row) => Number(((row * wallMs) / queries).toPrecision(6)));
+	const end = rows.map((row) => Number((start[row] + computeMs[row]).toPrecision(6)));
+	const columns = [
+		["startEnqMs", start],
+		["endEnqMs", start],
+		["startH2dMs", start],
+		["endH2dMs", start],
+	];
+	columns.push(["startComputeMs", start], ["endComputeMs", end], ["startD2hMs", end], ["endD2hMs", end]);
+	const zeros = rows.map(() => 0);
+	return [...columns, ["h2dMs", zeros], ["computeMs", computeMs], ["d2hMs", zeros], ["latencyMs", computeMs]];
+}
+
 export function writeFiles(step) {
-	if (flags.has("--saveEngine")) writePlan(step, at(flags.get("--saveEngine")));
+	// A refused build leaves no plan.
+	if (flags.has("--saveEngine") && (step.model === undefined || step.exitCode === 0))
+		writePlan(step, at(flags.get("--saveEngine")));
 	if (flags.has("--timingCacheFile"))
 		writeFileSync(at(flags.get("--timingCacheFile")), `cache of ${step.step}\n`);
-	if (step.times && flags.has("--exportTimes"))
-		writeFileSync(at(flags.get("--exportTimes")), renderTimes(step.times));
+	const times = flags.has("--exportTimes") ? timesOf(step) : undefined;
+	if (times) writeFileSync(at(flags.get("--exportTimes")), renderTimes(times));
 	if (step.text["layers.json"] && flags.has("--exportLayerInfo"))
 		writeFileSync(at(flags.get("--exportLayerInfo")), step.text["layers.json"]);
 	if (step.text["profile.json"] && flags.has("--exportProfile"))
@@ -257,7 +287,8 @@ export function recordedCase(name) {
 }
 
 export function helpText() {
-	const digits = config.version ?? "100600";
+	const ofBase = recorded.steps.find(({ arm }) => arm === config.as)?.transcript?.[0]?.[2] ?? "";
+	const digits = config.version ?? /TensorRT v(\d+)/.exec(ofBase)?.[1] ?? "100600";
 	const banner = (word) => `&&&& ${word} TensorRT.trtexec [TensorRT v${digits}] [b26] # trtexec --help\n`;
 	return `${banner("RUNNING")}=== Model Options ===\n  --onnx=<file>               ONNX model\n${banner("PASSED")}`;
 }

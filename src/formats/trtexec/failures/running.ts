@@ -130,7 +130,7 @@ export const machineRules: Rules = {
 		rank: "symptom",
 		lines: [new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`), /cannot open shared object file/],
 		title: "The library {library} is missing or cannot be loaded.",
-		fix: "Install a complete TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
+		fix: "Install a complete TensorRT of one version with its CUDA libraries, and name their folder in LD_LIBRARY_PATH or the config's `libraries`.",
 	},
 	"kernel-library-invalid": {
 		lines: [/Klib \d+ failed validation/, /validateCaskKLib/, /createCaskKernelLibrary/],

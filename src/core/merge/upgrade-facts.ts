@@ -1,0 +1,60 @@
+// The kinds of facts on which an upgrade is decided, and those on speed and memory.
+import type { WorkloadResult } from "../../../generated/result.ts";
+import { comparedOf } from "../stats/summary.ts";
+import { quoted } from "../text/escape.ts";
+import { formatBytes, formatPercent } from "../text/units.ts";
+
+/** unknown: could not be measured. review: needs a reviewer. */
+export const weights = ["stop", "unknown", "review", "note"] as const;
+
+export const topics = {
+	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
+	buildsNow: ["note", "engine that builds now", "engines that build now"],
+	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
+	notBuilt: [
+		"unknown",
+		"engine that the machine failed to build",
+		"engines that the machine failed to build",
+	],
+	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
+	noGolden: ["review", "engine without a golden", "engines without a golden"],
+	grown: ["review", "engine whose errors grow", "engines whose errors grow"],
+	drifts: ["stop", "engine that drifts", "engines that drift"],
+	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
+	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
+	regressed: ["review", "workload that slows down", "workloads that slow down"],
+	improved: ["note", "workload that speeds up", "workloads that speed up"],
+	inconclusive: ["review", "inconclusive workload", "inconclusive workloads"],
+	memoryGrows: ["review", "workload that takes more memory", "workloads that take more memory"],
+	memoryFalls: ["note", "workload that takes less memory", "workloads that take less memory"],
+	memoryUnknown: ["note", "workload of unknown memory", "workloads of unknown memory"],
+	finding: ["review", "new finding of preflight", "new findings of preflight"],
+} as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
+
+export type Fact = { kind: keyof typeof topics; says: string };
+export const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
+
+export const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {
+	...{ regressed: "regressed", improved: "improved", inconclusive: "inconclusive", unchanged: null },
+};
+
+export function speedFacts(row: WorkloadResult): Fact[] {
+	const { verdict, estimate, interval } = comparedOf(row);
+	const kind = speeds[verdict];
+	if (!kind || estimate === null) return [];
+	const percent = (share: number): string => formatPercent(share, { sign: true });
+	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
+	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;
+	return fact(kind, kind === "inconclusive" ? `Inconclusive: ${says}` : says);
+}
+
+export function memoryFacts({ id, memory, base, head }: WorkloadResult): Fact[] {
+	const { verdict, estimate, reason = "" } = memory;
+	if (verdict === "not-comparable") return fact("memoryUnknown", `${quoted(id)}: ${reason}`);
+	if (estimate === null || (verdict !== "regressed" && verdict !== "improved")) return [];
+	const sizes = [base, head].map((side) => formatBytes(side?.peakMemoryBytes ?? 0)).join(" → ");
+	return fact(
+		verdict === "regressed" ? "memoryGrows" : "memoryFalls",
+		`${quoted(id)}: peak memory ${sizes} (${formatPercent(estimate, { sign: true })}).`,
+	);
+}
