@@ -104,7 +104,7 @@ async function readModel(wanted: Wanted, command: CommandFailure | null): Promis
 async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
 	const { spec, folder, input, ports } = wanted;
 	const { arm } = folder;
-	const { onnx, tensorrt } = spec.engine;
+	const { onnx } = spec.engine;
 	const path = await confine(ports.files, folder.path, onnx);
 	if (command !== null && (arm === "head" || path !== null || input.hasBaseConfig))
 		throw new ConfigError({ ...command, code: "prepare-failed" });
@@ -115,7 +115,7 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 			: await ports.models.read(path ?? `${folder.path}/${onnx}`);
 	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
-	const assets = await readAssets(tensorrt, model.onnx, folder.path, ports);
+	const assets = await readAssets(spec.engine, model.onnx, folder.path, ports);
 	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
 	const { what, path: asset } = assets;
 	if (arm === "base" && assets.state === "missing") return absentFromBase(asset, wanted);
@@ -178,7 +178,7 @@ interface AssetPorts extends Pick<Ports, "calibrationData"> {
 
 /** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
 async function readAssets(
-	{ plugins, calibration }: EngineSpec["engine"]["tensorrt"],
+	{ tensorrt: { plugins, calibration }, build }: EngineSpec["engine"],
 	{ graph }: OnnxModel,
 	folder: string,
 	{ files, calibrationData }: AssetPorts,
@@ -194,6 +194,12 @@ async function readAssets(
 		const asset = await read(path, "plugin library");
 		if ("state" in asset) return asset;
 		libraries.push({ ...asset, dynamic });
+	}
+	if (build !== undefined) {
+		// A command writes its plan later, with the machine to itself.
+		if (build.command !== undefined) return { plugins: libraries };
+		const plan = await read(build.plan, "plan");
+		return "state" in plan ? plan : { plugins: libraries, plan };
 	}
 	if (calibration === undefined) return { plugins: libraries };
 	const { path: wanted, data } = calibration;

@@ -50,13 +50,10 @@ interface BuiltFacts {
 }
 
 export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[] {
-	const reformats = layers?.layers.filter(isReformat).length;
 	const { weightsBytes, activationBytes, scratchBytes } = log.memory;
 	const scratch = scratchBytes === null ? "" : `, scratch ${formatBytes(scratchBytes)}`;
 	return [
-		layers === null
-			? "trtexec wrote no readable list of layers, so the engine's layers are not compared."
-			: `${layers.layers.length} layers, ${reformats} of them reformats.`,
+		layersNote(layers),
 		...(weightsBytes === null || activationBytes === null
 			? []
 			: [
@@ -64,6 +61,12 @@ export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[]
 				]),
 		cacheNote(log, entriesBefore),
 	];
+}
+
+export function layersNote(layers: EngineLayers | null): string {
+	if (layers === null)
+		return "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
+	return `${layers.layers.length} layers, ${layers.layers.filter(isReformat).length} of them reformats.`;
 }
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {

@@ -53,12 +53,13 @@ function describeBuild(
 ): string {
 	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
 	if (spec === undefined) return cleanName(engineId);
-	const { precision, onnx, profiles } = spec.engine;
+	const { precision, onnx, build, profiles } = spec.engine;
+	const source = build === undefined ? cleanText(onnx) : shorten(cleanText(build.command ?? build.plan), 60);
 	const dims =
 		profiles.length > 1
 			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
 			: describeDims(spec.engine.dims);
-	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims].join(" · ");
+	return [cleanName(spec.was ?? engineId), precision, source, ...dims].join(" · ");
 }
 
 function describeDims(dims: EngineConfig["dims"]): string[] {
