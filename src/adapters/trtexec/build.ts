@@ -131,12 +131,13 @@ async function adopt(
 	const once = { warmUpMs: 0, iterations: 1, profile: "profile.json", layers: places.layers };
 	const run = await runOnce(request, { task: "profile", ...once }, context);
 	if (run.diagnosis.kind !== "none") return { ...describeJob(job), durationMs, ...refused(run, job) };
+	context.ownPlans.add(job.spec.model.name);
 	context.note(
-		"Plans of `build` are taken as they are: how they were built, with which flags, tactics and warnings, is not known.",
+		"Plans of `build` are taken as they are: with which flags, tactics and warnings they were built is not known, and the whole plan counts as its weights in the peak memory of all engines of its model.",
 	);
 	const layers = await layersOf(places.engine);
-	const facts: BuildFacts = {
-		...{ durationMs, warnings: [], builtAt: "", weightsBytes: null, entries: null },
+	const facts = {
+		...{ durationMs, warnings: [], weightsBytes: null, entries: null },
 		recipe: { tensorrt: context.trtexec.version.text, build: command ?? "none" },
 		notes: [
 			layersNote(layers),
@@ -152,7 +153,7 @@ async function adopt(
 
 async function describeBuilt(
 	{ job, places }: PlacedJob,
-	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity }: BuildFacts,
+	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity }: Omit<BuildFacts, "builtAt">,
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);

@@ -55,7 +55,10 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
 	// The weights, and the activations of one context for each stream.
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
+	const { path, record, spec } = job.engine;
+	// Engines that are compared must be counted alike.
+	const figure = context.ownPlans.has(spec.model.name) ? "bytes" : "weightsBytes";
+	const weights = context.built.get(path)?.[figure] ?? record.engineBytes;
 	return {
 		state: "ok",
 		samplesMs,
