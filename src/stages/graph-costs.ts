@@ -19,9 +19,9 @@ export function graphCosts(
 	shapes: ReadonlyMap<string, WorkloadShapes>,
 ): GraphCost[] {
 	// A model that only its golden describes has no nodes.
-	const ready = models.filter(
-		(prepared) => prepared.state === "ready" && prepared.model.onnx.graph.nodes.length > 0,
-	) as ReadyModel[];
+	const ready = models
+		.filter((prepared) => prepared.state === "ready")
+		.filter(({ model }) => model.onnx.graph.nodes.length > 0);
 	const found = new Map<string, GraphCost>();
 	const count = counter();
 	for (const workload of plan.workloads) {

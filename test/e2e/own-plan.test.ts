@@ -1,25 +1,43 @@
 // Engines whose plan a command of the user writes, or that is there already: replayed, as tensorrt.test.ts.
-import { copyFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
 import { expectExit } from "../support/project.ts";
-import { type Change, gateReplay } from "../support/replay/gate.ts";
+import { gateReplay } from "../support/replay/gate.ts";
 import type { Replay } from "../support/replay/install.ts";
 
-/** Stands in for a builder in Python; the plan is one that the replay knows. */
+type Edit = readonly [from: string, to: string];
+
+/** Stands in for a builder in Python; the replay knows the plan again. */
 const builder = "trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null";
 
-const withBuild = (build: string, engine = "fp16") =>
-	[`{ precision: ${engine} }`, `{ precision: ${engine}, build: { ${build} } }`] as const;
+const withBuild = (build: string, precision = "fp16"): Edit => [
+	`{ precision: ${precision} }`,
+	`{ precision: ${precision}, build: { ${build} } }`,
+];
 
-interface Asked {
-	step: string;
-	argv: string[];
+const byCommand = (precision?: string): Edit => withBuild(`command: "${builder}", plan: net.plan`, precision);
+
+function gate(comparison: Replay["comparison"], ...config: Edit[]) {
+	return gateReplay({ comparison }, { config, argv: ["--seed", "one"] });
 }
 
-function run(replay: Replay, change: Change = {}) {
-	return gateReplay(replay, { ...change, argv: ["--seed", "one", ...(change.argv ?? [])] });
+type Gated = Awaited<ReturnType<typeof gate>>;
+
+/** What the gates say, without times of builds; peak memory counts the whole plan. */
+function verdicts({ result }: Gated) {
+	return {
+		outcome: result.outcome,
+		gates: result.gates.map(({ gate, status, message }) => [
+			gate,
+			status,
+			/^build|^memory$/.test(gate) ? "" : message,
+		]),
+		golden: result.golden.map(({ log: _, ...verdict }) => verdict),
+		rows: result.workloads.map(({ verdict, latency, p99 }) => [verdict, latency, p99]),
+		coverage: result.builds.map(({ precisionCoverage }) => precisionCoverage),
+	};
 }
 
 it.each([
@@ -29,23 +47,12 @@ it.each([
 ] as const)(
 	"a plan of a command gets the verdicts of trtexec's own build: %s",
 	async (comparison, precision, exit) => {
-		const [own, theirs] = [
-			await run({ comparison }, { config: [withBuild(`command: "${builder}", plan: net.plan`, precision)] }),
-			await run({ comparison }),
-		];
+		const own = await gate(comparison, byCommand(precision));
+		const theirs = await gate(comparison);
 		for (const { run, result } of [own, theirs]) {
 			expectExit(run, exit);
 			expectSchema(result, "result");
 		}
-		const verdicts = ({ result }: typeof own) => ({
-			outcome: result.outcome,
-			gates: result.gates
-				.filter(({ gate }) => gate !== "build-time")
-				.map(({ gate, status, message }) => [gate, status, message]),
-			golden: result.golden,
-			rows: result.workloads.map(({ verdict, latency, layers }) => [verdict, latency, layers]),
-			coverage: result.builds.map(({ precisionCoverage }) => precisionCoverage),
-		});
 		expect(verdicts(own)).toEqual(verdicts(theirs));
 		for (const { state, recipe, notes } of own.result.builds) {
 			expect(state).toBe("built");
@@ -53,5 +60,45 @@ it.each([
 			expect(notes?.join(" ")).toMatch(/\d+ layers/);
 		}
 		expect(own.result.notes.filter((note) => note.includes("taken as they are"))).toHaveLength(1);
+		const asked = readFileSync(join(own.folder, "replay-bin/state/asked.jsonl"), "utf8");
+		for (const arm of ["base", "head"])
+			expect(asked).toContain(`--loadEngine=${own.folder}/out/engines/${arm}/`);
 	},
 );
+
+it("a model without an ONNX file takes its inputs and outputs from its golden", async () => {
+	const shape: Edit = ["onnx: model.onnx", "inputs: { tokens: { shape: [batch, sequence] } }"];
+	const own = await gate("same-model", byCommand(), shape);
+	expectExit(own.run, 0);
+	expectSchema(own.result, "result");
+	const { gates, golden, rows } = verdicts(await gate("same-model"));
+	const ofGates = ([gate = ""]: readonly unknown[]) => !/^precision|^preflight|^golden/.test(String(gate));
+	expect(verdicts(own)).toMatchObject({ golden, rows });
+	expect(verdicts(own).gates.filter(ofGates)).toEqual(gates.filter(ofGates));
+	expect(own.result.builds[0]?.modelBytes).toBe(0);
+});
+
+it("probes ask the same of a plan as of trtexec's own build", async () => {
+	const probes: Edit = ["probes: nightly", "probes: on"];
+	const [own, theirs] = [await gate("same-model", byCommand(), probes), await gate("same-model", probes)];
+	expect(own.result.probes).toEqual(theirs.result.probes);
+	expect(own.result.probes?.length).toBeGreaterThan(0);
+});
+
+it.each([
+	["fails", "echo no GPU here; exit 3", "ended with exit code 3"],
+	["writes nothing", "true", "succeeded but wrote no net.plan"],
+	[
+		"writes outside",
+		"ln -s /etc/hostname net.plan",
+		"net.plan leads to /etc/hostname, outside the workspace",
+	],
+])("a build command that %s is one clear error of its engine", async (_what, command, says) => {
+	const { run, result } = await gate("same-model", withBuild(`command: "${command}", plan: net.plan`));
+	expectExit(run, 1);
+	expectSchema(result, "result");
+	expect(result.gates.filter(({ status }) => status === "fail").map(({ gate }) => gate)).toEqual(["build"]);
+	const head = result.builds.find(({ arm }) => arm === "head");
+	expect(head?.failure?.title).toContain(says);
+	expect(run.stdout).toContain(says);
+});
