@@ -34,7 +34,7 @@ function verdicts({ result }: Gated) {
 			status,
 			/^build|^memory$/.test(gate) ? "" : message,
 		]),
-		golden: result.golden.map(({ log: _, ...verdict }) => verdict),
+		golden: result.golden,
 		rows: result.workloads.map(({ verdict, latency, p99 }) => [verdict, latency, p99]),
 		coverage: result.builds.map(({ precisionCoverage }) => precisionCoverage),
 	};
