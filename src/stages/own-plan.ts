@@ -46,11 +46,11 @@ export async function getPlan(build: OwnBuildConfig, job: PlanJob, ports: PlanPo
 async function runCommand(
 	build: { command: string; env: readonly string[] },
 	{ id, folder: cwd, logPath, timeoutMs }: PlanJob,
-	{ shell }: PlanPorts,
+	ports: PlanPorts,
 ): Promise<string> {
 	const log = logPath.replace(/(\.log)?$/, "-command.log");
 	const what = `The build command of ${id}`;
-	const result = await shell.run(build, { cwd, logPath: log, timeoutMs, what });
+	const result = await ports.shell.run(build, { cwd, logPath: log, timeoutMs, what });
 	if (result.state === "done") return log;
 	const { failure } = result;
 	if (failure.code === "interrupted") throw new ToolError(failure);
