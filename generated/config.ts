@@ -9,9 +9,10 @@ export type PrepareFile =
 	| string
 	| {
 			command: string;
-			/** Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld. */
-			env?: string[];
+			env?: LentVariables;
 	  };
+/** Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld. */
+export type LentVariables = string[];
 /** A size, or the range of an optimization profile. */
 export type DimFile =
 	| number
@@ -144,8 +145,8 @@ export interface BaseFile {
 	libraries?: string;
 }
 export interface ModelFile {
-	/** The ONNX file, relative to this file. With `prepare`, the file that the command writes. */
-	onnx: string;
+	/** The ONNX file, relative to this file. With `prepare`, the file that the command writes. May be absent if every engine has `build` and a golden. */
+	onnx?: string;
 	prepare?: PrepareFile;
 	/** Sizes of the ONNX symbolic dimensions, by name. */
 	dims?: {
@@ -180,6 +181,7 @@ export interface EngineFile {
 	/** Another ONNX file of the same model, e.g. a Q/DQ export. */
 	onnx?: string;
 	precision: Precision;
+	build?: BuildFile;
 	dims?: {
 		[k: string]: DimFile;
 	};
@@ -197,6 +199,14 @@ export interface EngineFile {
 	/** Another engine of this model, which this one has to beat: both are timed in pairs, and `gates.payoff` judges. */
 	against?: string;
 	gates?: GatesFile;
+}
+/** A plan that something else than trtexec builds. */
+export interface BuildFile {
+	/** A TensorRT plan, relative to this file. With `command`, the file that the command writes. */
+	plan: string;
+	/** Run by the shell in the folders of base and head, in place of trtexec's build. Default: none, the plan is there already. */
+	command?: string;
+	env?: LentVariables;
 }
 export interface DimsFile {
 	[k: string]: DimFile;

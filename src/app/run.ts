@@ -193,6 +193,7 @@ async function* buildEngines({
 		strict: preflight.strict,
 		sharesUnchanged: unchangedMode(input) !== "rebuild",
 		rebuilds: buildsVary ? measure.rebuilds : 1,
+		folders: Object.fromEntries(input.arms.map(({ arm, path }) => [arm, path])),
 		outFolder: input.outFolder,
 		timeoutMs: measure.buildTimeoutMs,
 	};

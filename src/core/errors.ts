@@ -31,6 +31,7 @@ export const configCodes = [
 	"output-busy",
 	"nothing-to-check",
 	"prepare-failed",
+	"plan-failed",
 	"git-ref",
 	"backend-mismatch",
 	"history-denied",

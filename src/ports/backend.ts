@@ -25,6 +25,8 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	timeoutMs: number;
 	/** The assets' calibration cases, read one by one. @throws ConfigError. */
 	calibrationCases?: AsyncIterable<InferCase>;
+	/** In place of a build: the path of a plan that something else builds. @throws ConfigError, ToolError. */
+	ownPlan?: (() => Promise<string>) | undefined;
 	onPhase?(phase: string): void;
 }
 

@@ -27,6 +27,8 @@ export interface Files {
 	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
 	/** null if there is no regular file. */
 	size(path: string): Promise<number | null>;
+	/** Of the file or where it lies, in ms since 1970; null if nothing is there. */
+	changedMs(path: string): Promise<number | null>;
 	sha256(path: string, kind: InputKind): Promise<string>;
 	/** Resolves links; null if nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
@@ -95,7 +97,8 @@ export interface Clock {
 export interface Shell {
 	run(
 		command: PrepareConfig,
-		options: { cwd: string; logPath: string; timeoutMs: number },
+		/** `what`: begins the sentence of a failure; `The prepare command` by default. */
+		options: { cwd: string; logPath: string; timeoutMs: number; what?: string },
 	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
 }
 

@@ -1,6 +1,6 @@
 // Builds all engines, the base first so that both sides may share a timing cache.
 
-import type { BuildRecord, Finding } from "../../generated/result.ts";
+import type { Arm, BuildRecord, Finding } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
@@ -11,6 +11,7 @@ import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { calibrationCases, withCalibration } from "./calibration.ts";
+import { getPlan, type PlanPorts } from "./own-plan.ts";
 import { isBlocked } from "./preflight.ts";
 import { type PreparedModel, recipeOf } from "./prepared.ts";
 
@@ -21,6 +22,8 @@ interface BuildInput {
 	sharesUnchanged: boolean;
 	/** Builds per side; above 1, kernel timings are not shared. */
 	rebuilds: number;
+	/** Of each side. */
+	folders: Readonly<Partial<Record<Arm, string>>>;
 	outFolder: string;
 	timeoutMs: number;
 }
@@ -30,10 +33,11 @@ interface Built {
 	engine?: BuiltEngine;
 }
 
-type BuildPorts = Parameters<typeof calibrationCases>[1] & {
-	progress: Progress;
-	backend: Pick<Backend, "build" | "layersOf" | "calibrationOf">;
-};
+type BuildPorts = Parameters<typeof calibrationCases>[1] &
+	PlanPorts & {
+		progress: Progress;
+		backend: Pick<Backend, "build" | "layersOf" | "calibrationOf">;
+	};
 
 export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerator<Built> {
 	ports.progress.stage("build", input.models.length);
@@ -85,7 +89,9 @@ function shareWithHead({ record, engine }: Built): Built {
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	const other = input.models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
 	const servesHead = input.sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
-	const times = servesHead ? 1 : input.rebuilds;
+	const { build } = prepared.spec.engine;
+	const isFile = build !== undefined && build.command === undefined;
+	const times = servesHead || isFile ? 1 : input.rebuilds;
 	const each = { ...input, rebuilds: times };
 	const first = await buildOne(prepared, each, ports);
 	if (first.engine === undefined) return first;
@@ -121,7 +127,7 @@ async function buildOne(
 	const name = folderName(spec.id);
 	const suffix = number > 1 ? `-build${number}` : "";
 	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
-	const record = await buildOrRefuse(ports.backend, {
+	const job: BuildJob = {
 		...recipe,
 		engineFolder: `${outFolder}/engines/${arm}/${name}${suffix}`,
 		cacheFolder: rebuilds > 1 ? undefined : `${outFolder}/cache`,
@@ -129,12 +135,18 @@ async function buildOne(
 		timeoutMs,
 		calibrationCases: calibrationCases(prepared, ports),
 		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
-	});
+	};
+	const { build } = spec.engine;
+	const folder = input.folders[arm] ?? "";
+	const ownPlan = build && (() => getPlan(build, { ...job, id: spec.id, folder }, ports));
+	const record = await buildOrRefuse(ports.backend, { ...job, ownPlan });
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { ...recipe, record, path: record.enginePath } };
 }
 
-const engineFaults = ["config-dims", "tensor-invalid", "golden-missing", "path-outside-workspace"];
+const engineFaults = [
+	...["config-dims", "tensor-invalid", "golden-missing", "path-outside-workspace", "plan-failed"],
+];
 
 /** Wrong dimensions and calibration data are a fault of this engine only. */
 async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {

@@ -18,7 +18,10 @@ export function graphCosts(
 	models: readonly PreparedModel[],
 	shapes: ReadonlyMap<string, WorkloadShapes>,
 ): GraphCost[] {
-	const ready = models.filter((prepared) => prepared.state === "ready");
+	// A model that only its golden describes has no nodes.
+	const ready = models
+		.filter((prepared) => prepared.state === "ready")
+		.filter(({ model }) => model.onnx.graph.nodes.length > 0);
 	const found = new Map<string, GraphCost>();
 	const count = counter();
 	for (const workload of plan.workloads) {

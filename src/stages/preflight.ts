@@ -22,7 +22,9 @@ export interface PreflightInput {
 export function preflight(input: PreflightInput, ports: { progress: Progress }): Finding[] {
 	ports.progress.stage("preflight", input.models.length);
 	const found = input.models.flatMap((prepared) => {
-		if (prepared.state !== "ready") return [];
+		// A plan of another builder need not come from this file.
+		const hasPlan = input.backend === "tensorrt" && prepared.spec.engine.build !== undefined;
+		if (prepared.state !== "ready" || hasPlan) return [];
 		const subject = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
 		const { baseTensorrt = input.tensorrt } = input;
 		const own =

@@ -7,6 +7,8 @@ import { toDType } from "../core/onnx/element-type.ts";
 import { feeds, type OnnxModel } from "../core/onnx/model.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
+import { interfaceOf } from "../golden/core/manifest/interface.ts";
+import { readGolden } from "../golden/stages/load-goldens.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
@@ -104,7 +106,7 @@ async function readModel(wanted: Wanted, command: CommandFailure | null): Promis
 async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
 	const { spec, folder, input, ports } = wanted;
 	const { arm } = folder;
-	const { onnx, tensorrt } = spec.engine;
+	const { onnx } = spec.engine;
 	const path = await confine(ports.files, folder.path, onnx);
 	if (command !== null && (arm === "head" || path !== null || input.hasBaseConfig))
 		throw new ConfigError({ ...command, code: "prepare-failed" });
@@ -112,10 +114,10 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 	const model =
 		arm === "base" && path !== null
 			? await readBase(path, wanted)
-			: await ports.models.read(path ?? `${folder.path}/${onnx}`);
+			: await readModelFile(path ?? `${folder.path}/${onnx}`, wanted);
 	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
-	const assets = await readAssets(tensorrt, model.onnx, folder.path, ports);
+	const assets = await readAssets(spec.engine, model.onnx, folder.path, ports);
 	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
 	const { what, path: asset } = assets;
 	if (arm === "base" && assets.state === "missing") return absentFromBase(asset, wanted);
@@ -134,9 +136,23 @@ const notWhole: Readonly<Record<string, string>> = {
 	short: "too short",
 };
 
-async function readBase(path: string, { spec, ports }: Wanted): Promise<ModelOnDisk> {
-	const { onnx } = spec.engine;
-	const model = await ports.models.read(path).catch((error: unknown) => {
+/** Without an ONNX file, the golden stands in for it. */
+async function readModelFile(path: string, { spec, input, ports }: Wanted): Promise<ModelOnDisk> {
+	const { onnx, golden, build } = spec.engine;
+	if (build === undefined || onnx !== golden) return ports.models.read(path);
+	if (input.backend !== "tensorrt") {
+		const message = `${spec.id} has a plan of TensorRT and no ONNX file, which ONNX Runtime needs.`;
+		const fix = "Run it where TensorRT is installed, or name the model's `onnx`.";
+		throw new ConfigError({ code: "model-missing", message, fix });
+	}
+	const { manifest } = await readGolden(path, onnx, ports);
+	const model = interfaceOf(manifest, spec.model.inputs);
+	return { path, onnx: model, sha256: manifest.model.sha256, external: [] };
+}
+
+async function readBase(path: string, wanted: Wanted): Promise<ModelOnDisk> {
+	const { onnx } = wanted.spec.engine;
+	const model = await readModelFile(path, wanted).catch((error: unknown) => {
 		if (!(error instanceof ConfigError)) throw error;
 		const message = `The base's model cannot be read: ${error.message.split(path).join(onnx)}`;
 		throw new ConfigError({ ...faultOf(error), location: undefined, message });
@@ -173,12 +189,12 @@ interface MissingAsset {
 }
 
 interface AssetPorts extends Pick<Ports, "calibrationData"> {
-	files: Pick<Files, "realPath" | "size" | "sha256">;
+	files: Pick<Files, "realPath" | "size" | "sha256" | "readText">;
 }
 
 /** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
 async function readAssets(
-	{ plugins, calibration }: EngineSpec["engine"]["tensorrt"],
+	{ tensorrt: { plugins, calibration }, build }: EngineSpec["engine"],
 	{ graph }: OnnxModel,
 	folder: string,
 	{ files, calibrationData }: AssetPorts,
@@ -194,6 +210,12 @@ async function readAssets(
 		const asset = await read(path, "plugin library");
 		if ("state" in asset) return asset;
 		libraries.push({ ...asset, dynamic });
+	}
+	if (build !== undefined) {
+		// A command writes its plan later, with the machine to itself.
+		if (build.command !== undefined) return { plugins: libraries };
+		const plan = await read(build.plan, "plan");
+		return "state" in plan ? plan : { plugins: libraries, plan };
 	}
 	if (calibration === undefined) return { plugins: libraries };
 	const { path: wanted, data } = calibration;

@@ -12,7 +12,8 @@ export async function checkSparsity(
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const found: Finding[] = [];
 	for (const { arm, spec, model } of ready) {
-		if (arm === "base" || !spec.engine.tensorrt.flags.includes("--sparsity=enable")) continue;
+		const { tensorrt, build } = spec.engine;
+		if (arm === "base" || build !== undefined || !tensorrt.flags.includes("--sparsity=enable")) continue;
 		const { base } = sidesOf(ready, (other) => other.spec.id === spec.id);
 		const before =
 			base === undefined || base.model.sha256 === model.sha256 ? null : await patterns(base.model);

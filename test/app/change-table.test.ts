@@ -183,6 +183,11 @@ max: 8 } → max: 16 }
 		"    inputs: { images: { fill: zeros } }\n    dims:",
 	),
 	row("`prepare: cp old.onnx …`", "    dims:", '    prepare: "true"\n    dims:'),
+	row(
+		"`build: { command: cp old.plan … }`",
+		"{ fp16: { precision: fp16 } }",
+		'{ fp16: { precision: fp16, build: { command: "true", plan: old.plan } } }',
+	),
 	{
 		change: "`onnx` names another file",
 		config: [["onnx: models/classifier.onnx", "onnx: models/other.onnx"]],

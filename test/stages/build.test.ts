@@ -60,10 +60,11 @@ it("warnOfLayers counts what a head without a base has, and the gate does not wa
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });
 
-const disk = { files: fileStore(), tensors: fileTensorReader() };
+const shell = { run: async () => ({ state: "done" }) as const };
+const disk = { files: fileStore(), tensors: fileTensorReader(), shell };
 const plainBuild = {
 	...{ findings: [], strict: false, sharesUnchanged: false },
-	...{ rebuilds: 1, outFolder: "out", timeoutMs: 1 },
+	...{ rebuilds: 1, folders: {}, outFolder: "out", timeoutMs: 1 },
 };
 const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
 type Models = Parameters<typeof build>[0]["models"];

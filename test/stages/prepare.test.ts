@@ -13,10 +13,17 @@ import { folderWith, temporaryFolder } from "../support/project.ts";
 const both =
 	"precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache";
 
-async function prepareHead(path: string, engine = both) {
-	const specs = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
+async function prepareHead(
+	path: string,
+	engine = both,
+	{
+		text = withModel(`engines: { e: { ${engine} } }`),
+		backend = "tensorrt" as "tensorrt" | "onnxruntime",
+	} = {},
+) {
+	const specs = engineSpecs(loaded(text));
 	const folder = { arm: "head", path, source: { label: "head" } } as const;
-	const rest = { hasBaseConfig: true, backend: "tensorrt", logFolder: "", timeoutMs: 1 } as const;
+	const rest = { hasBaseConfig: true, backend, logFolder: "", timeoutMs: 1 } as const;
 	const input = { sides: [{ folder, specs }], ...rest };
 	const { model } = fakeEngine("head", "a");
 	const ports = {
@@ -79,6 +86,40 @@ it.each([
 	expect(await prepareHead(folderWith(files))).toMatchObject({
 		state: "broken",
 		fault: { code: "asset-missing", message: `The ${what} of net/e is ${state}.` },
+	});
+});
+
+it("prepare gives the digest of a plan that is there, and complains of one that is not", async () => {
+	const own = "precision: fp16, build: { plan: net.plan }";
+	const folder = folderWith({ "net.plan": "p" });
+	const plan = { path: join(folder, "net.plan"), sha256: expect.stringMatching(/^148de9c5a7a44d19/) };
+	expect(await prepareHead(folder, own)).toMatchObject({ state: "ready", assets: { plugins: [], plan } });
+	expect(await prepareHead(temporaryFolder(), own)).toMatchObject({
+		state: "broken",
+		fault: { code: "asset-missing", message: "The plan net.plan of net/e is missing." },
+	});
+	// It is written later.
+	const built = "precision: fp16, build: { command: make, plan: net.plan }";
+	expect(await prepareHead(temporaryFolder(), built)).toMatchObject({
+		state: "ready",
+		assets: { plugins: [] },
+	});
+});
+
+it("prepare reads the inputs of an engine without an ONNX file from its golden, for TensorRT only", async () => {
+	const golden = readFileSync("test/fixtures/project/golden/golden.json", "utf8");
+	const folder = folderWith({ "golden.json": golden, "net.plan": "p" });
+	const engine = "{ e: { precision: fp16, build: { plan: net.plan } } }";
+	const text = `version: 1\nmodels:\n  net: { golden: golden.json, engines: ${engine} }\n`;
+	const [one] = JSON.parse(golden).cases;
+	const prepared = await prepareHead(folder, "", { text });
+	const { sha256, onnx } = prepared.state === "ready" ? prepared.model : { sha256: "", onnx: null };
+	expect(sha256).toBe(JSON.parse(golden).model.sha256);
+	expect(onnx?.graph.inputs.map(({ name }) => name)).toEqual(Object.keys(one.inputs));
+	expect(onnx?.graph.outputs.map(({ name }) => name)).toEqual(Object.keys(one.outputs));
+	expect(await prepareHead(folder, "", { text, backend: "onnxruntime" })).toMatchObject({
+		state: "broken",
+		fault: { code: "model-missing", message: expect.stringContaining("no ONNX file") },
 	});
 });
 

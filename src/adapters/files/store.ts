@@ -22,6 +22,7 @@ export function fileStore(): Files {
 			const found = await nullIfMissing(stat(path), path);
 			return found?.isFile() ? found.size : null;
 		},
+		changedMs: async (path) => (await nullIfMissing(stat(path), path))?.ctimeMs ?? null,
 		sha256: hashFile,
 		realPath: (path) => nullIfMissing(realpath(path), path),
 		makeFolder: makeFolders,

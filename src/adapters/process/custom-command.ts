@@ -68,7 +68,7 @@ export function userShell(
 	lend: (names: readonly string[]) => Record<string, string> = () => ({}),
 ): Shell {
 	return {
-		async run({ command, env }, { cwd, logPath, timeoutMs }) {
+		async run({ command, env }, { cwd, logPath, timeoutMs, what = "The prepare command" }) {
 			const record = await processes.run({
 				argv: shellArgv(command),
 				cwd,
@@ -79,7 +79,7 @@ export function userShell(
 			if (record.state === "exited" && record.exitCode === 0) return { state: "done" };
 			return {
 				state: "failed",
-				failure: describeFailure(record, { what: "The prepare command", timeoutMs }),
+				failure: describeFailure(record, { what, timeoutMs }),
 			};
 		},
 	};

@@ -39,6 +39,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		caches: options.caches ?? { engines: null, timing: null },
 		machine: machineOf(trtexec, gpu),
 		built: new Map(),
+		ownPlans: new Set(),
 		cacheEntries: new Map(),
 		note: (sentence) => notes.add(sentence),
 	};

@@ -1,6 +1,7 @@
 // Builds an engine with trtexec; a build succeeded if its plan exists, is not empty and loads.
 
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { asFailure } from "../../core/errors.ts";
@@ -13,7 +14,7 @@ import { createBuildLog, createBuildProgress } from "../../formats/trtexec/build
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import { createSparsityLog } from "../../formats/trtexec/sparsity.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import { makeFolders } from "../process/write-error.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import {
 	type BuildFacts,
 	type BuildRequest,
@@ -24,7 +25,7 @@ import {
 } from "./build-cache.ts";
 import { calibrate } from "./calibrate.ts";
 import type { TrtexecContext } from "./context.ts";
-import { buildNotes, describeTool, portableFlags, refusalOf } from "./failure.ts";
+import { buildNotes, describeTool, layersNote, portableFlags, refusalOf } from "./failure.ts";
 import { describePlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
@@ -33,6 +34,7 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 	const started = performance.now();
 	try {
 		const places = await preparePlaces(job);
+		if (job.ownPlan !== undefined) return await adopt(job.ownPlan, { job, places }, context);
 		const own = await calibrate(job, context);
 		const request = await buildRequest(own, places, buildArgs(own, places, context));
 		const cached = await restoreEngine(request, context);
@@ -112,9 +114,56 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	return record;
 }
 
+type PlacedJob = Pick<BuildRequest, "job" | "places">;
+
+/** Takes a copy, which nobody changes later, and asks trtexec for its layers. */
+async function adopt(
+	ownPlan: NonNullable<BuildJob["ownPlan"]>,
+	request: PlacedJob,
+	context: TrtexecContext,
+): Promise<BuildRecord> {
+	const { job, places } = request;
+	const { command } = job.spec.engine.build ?? {};
+	if (command !== undefined) job.onPhase?.("running the build command");
+	const started = performance.now();
+	const source = await ownPlan();
+	const durationMs = command === undefined ? 0 : performance.now() - started;
+	await orWriteError(copyFile(source, places.engine, constants.COPYFILE_FICLONE), places.engine);
+	const once = { warmUpMs: 0, iterations: 1, profile: "profile.json", layers: places.layers };
+	const run = await runOnce(request, { task: "profile", ...once }, context);
+	if (run.diagnosis.kind !== "none") return { ...describeJob(job), durationMs, ...refused(run, job) };
+	context.ownPlans.add(job.spec.model.name);
+	context.note(
+		"Plans of `build` are taken as they are: with which flags, tactics and warnings they were built is not known, and the whole plan counts as its weights in the peak memory of all engines of its model.",
+	);
+	const layers = await layersOf(places.engine);
+	const facts = {
+		...{ durationMs, warnings: [], weightsBytes: null, entries: null },
+		recipe: { tensorrt: context.trtexec.version.text, build: command ?? "none" },
+		notes: [
+			layersNote(layers),
+			...(layers?.detail === "detailed"
+				? []
+				: [
+						"The plan holds no details of its layers: with ProfilingVerbosity.DETAILED it would show what changed.",
+					]),
+		],
+	};
+	return describeBuilt(request, facts, context);
+}
+
 async function describeBuilt(
-	{ job, places }: BuildRequest,
-	{ durationMs, recipe, warnings, notes, weightsBytes, entries, sparsity, hadKernelTimings }: BuildFacts,
+	{ job, places }: PlacedJob,
+	{
+		durationMs,
+		recipe,
+		warnings,
+		notes,
+		weightsBytes,
+		entries,
+		sparsity,
+		hadKernelTimings,
+	}: Omit<BuildFacts, "builtAt">,
 	context: TrtexecContext,
 ): Promise<BuildRecord> {
 	const plan = await describePlan(places.engine);
@@ -139,17 +188,29 @@ async function checkLoads(
 	context: TrtexecContext,
 ): Promise<TrtexecRun | null> {
 	if (scan.facts.deserialised) return null;
-	const { onnx } = job.model;
-	const checked = await inWorkFolder(async (cwd) => {
-		const shapes = shapesAt("opt", job.spec, { model: onnx });
-		const timed = timedInputsOf(onnx, job.spec.model.inputs)(shapes);
-		const inputs = await writeFilled(cwd, { inputs: timed, seed: 1 }, context);
-		const argv = runArgs({ ...job, path: places.engine }, inputs, { task: "infer" }, context);
-		const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
-		return runTrtexec({ argv, cwd, logPath, timeoutMs: job.timeoutMs }, context);
-	});
+	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
+	const checked = await runOnce({ job: { ...job, logPath }, places }, { task: "infer" }, context);
 	const isLoaded = checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated";
 	return isLoaded ? null : checked;
+}
+
+function runOnce(
+	{ job, places }: PlacedJob,
+	task: Parameters<typeof runArgs>[2],
+	context: TrtexecContext,
+): Promise<TrtexecRun> {
+	const { logPath, timeoutMs, spec } = job;
+	const { onnx } = job.model;
+	return inWorkFolder(async (cwd) => {
+		const shapes = shapesAt("opt", spec, { model: onnx });
+		const inputs = await writeFilled(
+			cwd,
+			{ inputs: timedInputsOf(onnx, spec.model.inputs)(shapes), seed: 1 },
+			context,
+		);
+		const argv = runArgs({ ...job, path: places.engine }, inputs, task, context);
+		return runTrtexec({ argv, cwd, logPath, timeoutMs }, context);
+	});
 }
 
 function hasFailed({ record, diagnosis }: TrtexecRun): boolean {

@@ -32,6 +32,8 @@ export interface TrtexecContext {
 	machine: string | null;
 	workerChoice?: Promise<GoldenWorker | null>;
 	built: Map<string, BuiltPlan>;
+	/** Models with a plan that trtexec did not build, so that how large its weights are is not known. */
+	ownPlans: Set<string>;
 	cacheEntries: Map<string, number>;
 	note(sentence: string): void;
 }

@@ -50,18 +50,21 @@ interface BuiltFacts {
 }
 
 export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[] {
-	const reformats = layers?.layers.filter(isReformat).length;
 	const { weights, activations, scratch } = log.memory;
 	const more = scratch === null ? "" : `, scratch ${formatBytes(scratch)}`;
 	return [
-		layers === null
-			? "trtexec wrote no readable list of layers, so the engine's layers are not compared."
-			: `${layers.layers.length} layers, ${reformats} of them reformats.`,
+		layersNote(layers),
 		...(weights === null || activations === null
 			? []
 			: [`GPU memory: weights ${formatBytes(weights)}, activations ${formatBytes(activations)}${more}.`]),
 		cacheNote(log, entriesBefore),
 	];
+}
+
+export function layersNote(layers: EngineLayers | null): string {
+	if (layers === null)
+		return "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
+	return `${layers.layers.length} layers, ${layers.layers.filter(isReformat).length} of them reformats.`;
 }
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {

@@ -58,10 +58,15 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
+	const { path, record, spec } = job.engine;
+	// Engines that are compared must be counted alike.
+	const built = context.built.get(path);
+	const isAdopted = context.ownPlans.has(spec.model.name);
+	const weights = isAdopted ? (built?.bytes ?? record.engineBytes) : built?.weightsBytes;
 	return {
 		state: "ok",
 		samplesMs,
-		peakMemoryBytes: peakMemoryOf(memory.result(), context.built.get(job.engine.path), streams),
+		peakMemoryBytes: peakMemoryOf(memory.result(), weights, streams),
 		memoryLine: memory
 			.result()
 			.memoryLine?.replace(/^(?:\[[^\]]*\] )*/, "")
@@ -76,10 +81,10 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 /** The weights, and one context for each stream: in parts where the version states them, else as their sum. */
 function peakMemoryOf(
 	{ memory }: BuildLogFacts,
-	built: Pick<BuiltPlan, "weightsBytes"> | undefined,
+	known: number | null | undefined,
 	streams: number,
 ): number | null {
-	const weights = built?.weightsBytes ?? memory.weights;
+	const weights = known ?? memory.weights;
 	if (weights === null || memory.context === null) return memory.managed;
 	return Math.round(weights + memory.context * streams);
 }

@@ -9,7 +9,7 @@ import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { engineSpecs } from "../../core/plan/plan.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { parseManifest } from "../../golden/core/manifest/parse-manifest.ts";
 
 interface LfsCheckout extends Omit<LfsRequest, "paths"> {
@@ -20,7 +20,8 @@ interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
-	if (checkout.config.models.some((model) => model.prepare !== undefined))
+	const runsCommand = ({ model, engine }: EngineSpec) => model.prepare ?? engine.build?.command;
+	if (engineSpecs(checkout.config).some((spec) => runsCommand(spec) !== undefined))
 		return pullLfs({ ...checkout, paths: "all" }, git);
 	for (const list of [namedFiles, filesOfFiles]) {
 		const paths: string[] = [];
@@ -32,12 +33,13 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<Lf
 }
 
 async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
-	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, golden } }) => {
+	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, build, golden } }) => {
 		const names = [
 			model.onnx,
 			onnx,
 			...tensorrt.plugins.map((plugin) => plugin.path),
 			tensorrt.calibration?.path,
+			build?.plan,
 			golden,
 		];
 		return names.flatMap((name) => (name === undefined ? [] : [join(path, name)]));

@@ -33,14 +33,19 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 }
 
 function describeVariables({ models }: Config): string {
-	const lent = new Set(models.flatMap(({ prepare }) => prepare?.env ?? []));
+	const commands = models.flatMap(({ prepare, engines }) => [prepare, ...engines.map(({ build }) => build)]);
+	const lent = new Set(commands.flatMap((command) => command?.env ?? []));
 	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));
 	const withheld = withheldVariables().filter((name) => !lent.has(name));
 	return [
 		...(withheld.length === 0
 			? []
-			: [`\nNo command is given ${withheld.join(", ")}; a prepare command gets what its \`env\` names.\n`]),
-		...(unset.length === 0 ? [] : [`\nNamed by prepare.env and not set here: ${unset.join(", ")}.\n`]),
+			: [
+					`\nNo command is given ${withheld.join(", ")}; a command of the config gets what its \`env\` names.\n`,
+				]),
+		...(unset.length === 0
+			? []
+			: [`\nNamed by an \`env\` of the config and not set here: ${unset.join(", ")}.\n`]),
 	].join("");
 }
 

@@ -64,12 +64,15 @@ export interface TensorRtConfig {
 
 export interface EngineConfig {
 	name: string;
+	/** Or the golden, where there is no ONNX file and the golden alone says what goes in and out. */
 	onnx: string;
 	precision: Precision;
 	/** The union of the profiles, with the optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
+	/** A plan that something else than trtexec builds. */
+	build?: OwnBuildConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
 	/** Name of the engine of the same model that this one has to beat. */
@@ -91,6 +94,11 @@ export interface ProbesConfig {
 export interface PrepareConfig {
 	command: string;
 	env: readonly string[];
+}
+
+export interface OwnBuildConfig extends Partial<PrepareConfig> {
+	plan: string;
+	pointer: string;
 }
 
 export interface ModelConfig {

@@ -2,7 +2,14 @@
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
 import { checkAgainst } from "./against.ts";
-import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
+import type {
+	EngineConfig,
+	InputConfig,
+	ModelConfig,
+	OwnBuildConfig,
+	PrepareConfig,
+	ProbesConfig,
+} from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
@@ -73,7 +80,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const probes = yield* readProbes(file.probes, probesPointer);
 	return {
 		name,
-		onnx: file.onnx,
+		onnx: file.onnx ?? engines[0]?.onnx ?? "",
 		prepare:
 			file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
 		inputs: yield* resolveInputs(file.inputs ?? {}, { pointer: `${pointer}/inputs`, engines }),
@@ -93,6 +100,29 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 		if (isRunnerVariable(name)) yield { pointer: `${pointer}/env/${index}`, says, expected, fix };
 	}
 	return { command, env };
+}
+
+/** With a plan of its own, an engine needs no ONNX file where a golden gives its inputs. */
+const noOnnx = {
+	code: "config-schema",
+	says: "is missing",
+	expected: "a path, such as models/net.onnx",
+	fix: "Add onnx:. Only engines with `build` and a golden can do without.",
+	at: "key",
+} as const;
+
+function* resolveBuild(engine: EngineFile, pointer: string): Resolution<OwnBuildConfig | undefined> {
+	const { build } = engine;
+	if (build === undefined) return;
+	for (const key of ["workspace", "optimization-level", "calibration"] as const) {
+		const says = "has no effect on an engine with `build`";
+		const fix = "Remove it: whatever builds the plan decides this.";
+		if (engine[key] !== undefined)
+			yield { pointer: pointer.replace(/build$/, key), says, expected: "one or the other", fix, at: "key" };
+	}
+	const { plan, command, env } = build;
+	const run = command === undefined ? {} : yield* resolvePrepare({ command, ...(env && { env }) }, pointer);
+	return { ...run, plan: yield* checkPath(`${pointer}/plan`, plan), pointer };
 }
 
 interface EngineContext {
@@ -115,11 +145,14 @@ function* resolveEngine(
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const profiles = yield* resolveProfiles(file.profiles ?? model.profiles, { pointer: at("profiles"), dims });
-	const onnx = yield* checkPath(at("onnx"), file.onnx ?? model.onnx);
+	const golden = file.golden ?? model.golden;
+	const build = file.build === undefined ? undefined : yield* resolveBuild(file, `${pointer}/build`);
+	const named = file.onnx ?? model.onnx ?? (build && golden);
+	if (named === undefined) yield { pointer: at("onnx"), ...noOnnx };
+	const onnx = yield* checkPath(at(named === golden ? "golden" : "onnx"), named ?? "none");
 	const says = `is ${describeGot(onnx)}, an engine by its name`;
 	if (/\.(?:engine|plan|trt)$/i.test(onnx))
 		yield { pointer: at("onnx"), says, expected: "an ONNX file", fix: prebuiltFix };
-	const golden = file.golden ?? model.golden;
 	return {
 		name,
 		onnx,
@@ -127,6 +160,7 @@ function* resolveEngine(
 		dims: hullOf(profiles),
 		profiles,
 		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
+		...(build && { build }),
 		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, {
 			profiles,
 			layers,

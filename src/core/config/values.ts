@@ -133,4 +133,4 @@ export function describeGot(value: unknown, pointer = "/"): string {
 }
 
 export const prebuiltFix =
-	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";
+	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. For a prebuilt engine, write build: { plan: net.plan } in an engine.";

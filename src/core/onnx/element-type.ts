@@ -64,6 +64,10 @@ export function tensorBytes(dtype: OnnxDType, elements: number): number | null {
 	return elementSize === null ? null : Math.ceil((elements * elementSize) / 8);
 }
 
+export function fromDType(dtype: DType): OnnxDType {
+	return types.find((type) => type[2] === dtype)?.[0] ?? "unknown";
+}
+
 /** null: strings, complex numbers, and rare small numbers. */
 export function toDType(dtype: OnnxDType): DType | null {
 	return byName.get(dtype)?.[2] ?? null;

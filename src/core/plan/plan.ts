@@ -25,6 +25,8 @@ export interface CalibrationCase {
 }
 
 export interface EngineAssets {
+	/** Of a plan that is there already. */
+	plan?: Asset;
 	plugins: readonly (Asset & { dynamic: boolean })[];
 	/** A cache; with `cases` the folder of the inputs to calibrate on, and the hash of these. */
 	calibration?: Asset & { cases?: readonly CalibrationCase[] };

@@ -43,12 +43,26 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 				? "none"
 				: `${hashed(calibration, assets?.calibration)}${data ? ` (${data.method})` : ""}`,
 		],
+		...planSettings(engine.build, assets, hashed),
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>
 			shape === undefined ? [] : [[`inputs.${name}.shape`, shape.join("×") || "scalar"]],
 		),
 	]);
+}
+
+/** Only where there is a plan, so that other recipes keep their hashes. */
+function planSettings(
+	build: EngineSpec["engine"]["build"],
+	assets: EngineAssets | undefined,
+	hashed: (name: string, asset?: Asset) => string,
+): [string, string][] {
+	if (build === undefined) return [];
+	return [
+		["build", build.command ?? "none"],
+		["plan", hashed(build.plan, assets?.plan)],
+	];
 }
 
 function rangesOf(profiles: EngineSpec["engine"]["profiles"]): [string, string][] {
@@ -78,8 +92,9 @@ function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Set
 
 const shortHash = (sha256: string) => sha256.slice(0, hashShown);
 
+/** Nobody knows what a command of the user reads, so its plans are never taken to be the same. */
 export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
-	return recipeText(base) === recipeText(head);
+	return head.spec.engine.build?.command === undefined && recipeText(base) === recipeText(head);
 }
 
 /** Identifies files by content. */
@@ -88,12 +103,14 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 	if (recipe.assets === undefined) return recipe;
 	const nameless = <File extends { path: string }>(file: File): File => ({ ...file, path: "" });
 	const { plugins, calibration } = engine.tensorrt;
+	const build =
+		recipe.assets.plan === undefined ? engine.build : engine.build && { ...engine.build, plan: "" };
 	const tensorrt = {
 		...engine.tensorrt,
 		plugins: plugins.map(nameless),
 		calibration: calibration === undefined ? undefined : nameless(calibration),
 	};
-	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
+	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, build, tensorrt } } };
 }
 
 export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {

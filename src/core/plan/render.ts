@@ -1,5 +1,5 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
-import type { Config, EngineConfig, Threshold } from "../config/config.ts";
+import type { Config, EngineConfig, PrepareConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
@@ -31,8 +31,7 @@ function stepLines(plan: Plan, config: Config): string[] {
 function describeStep(step: Step, plan: Plan, config: Config): [string, string] {
 	switch (step.kind) {
 		case "prepare": {
-			const given = step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`;
-			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${given}`];
+			return [step.arm, `${cleanName(step.model)}: ${describeCommand(step)}`];
 		}
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
@@ -53,12 +52,19 @@ function describeBuild(
 ): string {
 	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
 	if (spec === undefined) return cleanName(engineId);
-	const { precision, onnx, profiles } = spec.engine;
+	const { precision, onnx, build, profiles } = spec.engine;
+	const source =
+		build === undefined ? cleanText(onnx) : describeCommand({ command: build.plan, env: [], ...build });
 	const dims =
 		profiles.length > 1
 			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
 			: describeDims(spec.engine.dims);
-	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims].join(" · ");
+	return [cleanName(spec.was ?? engineId), precision, source, ...dims].join(" · ");
+}
+
+function describeCommand({ command, env }: PrepareConfig): string {
+	const given = env.length === 0 ? "" : `, given ${env.join(", ")}`;
+	return `${shorten(cleanText(command), 60)}${given}`;
 }
 
 function describeDims(dims: EngineConfig["dims"]): string[] {

@@ -8,7 +8,7 @@ import type { EngineSpec } from "../../core/plan/plan.ts";
 import { isSameRecipe } from "../../core/plan/recipe.ts";
 import { formatCount } from "../../core/text/units.ts";
 import type { Ports } from "../../ports/ports.ts";
-import type { Progress } from "../../ports/world.ts";
+import type { Files, Progress } from "../../ports/world.ts";
 import { type PreparedModel, recipeOf } from "../../stages/prepared.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { isSameCase, underLimitsOf, validateAgainstModel } from "../core/manifest/draft.ts";
@@ -128,7 +128,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 export async function readGolden(
 	file: string,
 	path: string,
-	{ files }: Pick<Ports, "files">,
+	{ files }: { files: Pick<Files, "readText"> },
 ): Promise<GoldenSet> {
 	const manifest = parseManifest(await files.readText(file, inputKinds.golden), path);
 	return { manifest, folder: file.slice(0, file.lastIndexOf("/")) };

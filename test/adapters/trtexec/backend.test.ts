@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
@@ -42,6 +42,51 @@ it("build runs a plan once if the log does not show that it was loaded", async (
 	expect(await broken.backend.build(await broken.job())).toMatchObject({
 		state: "refused",
 		failure: { code: "plan-truncated" },
+	});
+});
+
+const byPlan = ["precision: fp32", "precision: fp32, build: { command: make, plan: own.plan }"] as const;
+
+it("build takes a copy of a plan that something else built, and the Python worker gets the copy", async () => {
+	const seen: string[] = [];
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0" }),
+		infer: async ({ enginePath }) => {
+			seen.push(readFileSync(enginePath, "utf8"));
+			return { state: "done", cases: [], wallMs: 1 };
+		},
+	};
+	const here = bed({ worker });
+	const path = join(here.folder, "own.plan");
+	writeFileSync(path, `${JSON.stringify({ arm: "head", build: 0 })}\n`);
+	const asked = await here.job({ config: byPlan });
+	const record = await here.backend.build({ ...asked, ownPlan: async () => path });
+	expect(record).toMatchObject({
+		state: "built",
+		recipe: { tensorrt: "10.6.0", build: "make" },
+		warnings: [],
+	});
+	expect(record.notes?.[0]).toMatch(/^\d+ layers/);
+	const text = readFileSync(path, "utf8");
+	rmSync(path);
+	const { spec, model } = asked;
+	const engine = { spec, arm: "base", record, path: record.enginePath ?? "", model } as const;
+	await infer(here, engine);
+	expect(seen).toEqual([text]);
+	expect((await here.backend.layersOf?.(engine))?.detail).toBe("detailed");
+	// The weights alone are not known; a context takes a multiple of 32 KiB here.
+	const measured = await measure(here, engine);
+	const peak = measured.state === "ok" ? measured.peakMemoryBytes : null;
+	expect((peak ?? 0) % (32 * 1024)).toBe(text.length);
+});
+
+it("build explains a plan that this TensorRT does not load", async () => {
+	const here = bed({ faults: [recorded("profile", "fail-engine-truncated")] });
+	const asked = await here.job({ config: byPlan });
+	expect(await here.backend.build({ ...asked, ownPlan: async () => import.meta.filename })).toMatchObject({
+		state: "refused",
+		failure: { code: "plan-truncated" },
+		log: asked.logPath,
 	});
 });
 

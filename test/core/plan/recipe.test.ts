@@ -39,6 +39,7 @@ it.each([
 	["calibration", from("entropy"), from("minmax"), "cases (entropy)", "cases (minmax)"],
 	["dla", "", "dla: { core: 0 }", "none", "core 0"],
 	["dla", "dla: { core: 0 }", "dla: { core: 0, gpu-fallback: true }", "core 0", "core 0 with GPU fallback"],
+	["plan", "build: { plan: a.plan }", "build: { plan: b.plan }", "a.plan", "b.plan"],
 	["dims.batch", dims, dims.replace("max: 8", "max: 9"), "1 to 8, optimum 4", "1 to 9, optimum 4"],
 	["dims.batch", dims, dims.replace("opt: 4", "opt: 5"), "1 to 8, optimum 4", "1 to 8, optimum 5"],
 	["dims.batch", "dims: { batch: 4 }", "dims: { batch: 8 }", "4", "8"],
@@ -109,4 +110,18 @@ it("the recipe differs by the shape of an input, which the builder is given", ()
 	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
 	expect(isSameRecipe(one, other)).toBe(false);
 	expect(isSameRecipe(recipeOf(int8), shaped("[]"))).toBe(false);
+});
+
+const ofPlan = (engine: string, digit?: string) =>
+	recipeOf(engine, digit ? { assets: { plugins: [], plan: { path: "/a", sha256: sha(digit) } } } : {});
+
+it("plans are the same by content, those of a command never", () => {
+	expectSameEngine(ofPlan("build: { plan: a }", "1"), ofPlan("build: { plan: b }", "1"), true);
+	expectSameEngine(ofPlan("build: { plan: a }", "1"), ofPlan("build: { plan: a }", "2"), false);
+	expectSameEngine(ofPlan("build: { plan: a }", "1"), ofPlan(""), false);
+	const byCommand = "build: { command: make, plan: a }";
+	expect(isSameRecipe(ofPlan(byCommand), ofPlan(byCommand))).toBe(false);
+	expect(recipeText(ofPlan(byCommand))).toBe(recipeText(ofPlan(byCommand)));
+	const rows = [{ what: "build", base: "make", head: "make all" }];
+	expect(recipeRows(ofPlan(byCommand), ofPlan(byCommand.replace("make", "make all")))).toEqual(rows);
 });

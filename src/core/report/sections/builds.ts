@@ -163,7 +163,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
 			sentences: present([
-				!isUnusable && `The build ${was} after ${formatDuration(build.durationMs)}.`,
+				!isUnusable && build.durationMs > 0 && `The build ${was} after ${formatDuration(build.durationMs)}.`,
 				...codeSentences("Cause", failure?.code),
 				...codeSentences("Full log", log),
 			]),
