@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N]
+    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
@@ -27,13 +27,26 @@ To the worker:
     {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
                                                       once for each id, all at the same time
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
+    {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    as a case; times its first run and n more
+    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps": n, "samples": n,
+     "budgetMs": n}                                   repeats the cases before it, in --mode soak
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
      "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
-    {"kind": "result", "id", "profile": n, "tensors": [...]}
+    {"kind": "result", "id", "profile": n, "tensors": [...], "figures"?}
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
+
+The figures of start-up are milliseconds: {"load": {"plugins", "read", "deserialize", "context"}, "runs": [first, ...]},
+and "cold", whether the plan was not in the page cache. With --mode warm the plan is read once before it is deserialized,
+with cold it is dropped from the page cache before that.
+
+The figures of soak: {"steps", "warmUp", "samples": [[used, live blocks, reserved, resident], ...]}. After the warm-up,
+"steps" runs lie between two samples. Bytes: what TensorRT holds in live blocks of a counting allocator, with the
+worker's own buffers; GPU memory that is taken since the process has a CUDA context; the process's resident memory. The
+first two are null without an allocator. "shape-changes" takes a sample when all cases have run in turn; a step of
+"reloads" frees engine and context, loads them again, and runs the first case.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
@@ -54,6 +67,8 @@ import os
 import platform
 import struct
 import sys
+import threading
+import time
 import traceback
 
 MAGIC = b"TGWF"
@@ -72,6 +87,9 @@ OUT_OF_MEMORY = 2
 # Contexts that run at the same time, and how often each runs, so that they overlap whatever one launch takes.
 MOST_TOGETHER = 8
 ROUNDS = 3
+PHASES = ("same-shape", "shape-changes", "reloads")
+MOST_STEPS = 1 << 20
+LEAST_SAMPLES = 12
 
 EXIT_NOT_STARTED, EXIT_LOST, EXIT_PROTOCOL, EXIT_BUG = 2, 3, 4, 70
 
@@ -237,6 +255,7 @@ class Cuda:
         "cuStreamSynchronize": [ctypes.c_void_p],
         "cuMemAlloc_v2": [pointer(ctypes.c_uint64), ctypes.c_size_t],
         "cuMemFree_v2": [ctypes.c_uint64],
+        "cuMemGetInfo_v2": [pointer(ctypes.c_size_t), pointer(ctypes.c_size_t)],
         "cuMemcpyHtoDAsync_v2": [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
         "cuMemcpyDtoHAsync_v2": [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p],
         "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p],
@@ -304,10 +323,14 @@ class Cuda:
 
     def start(self):
         """Makes the device's primary context current: the one that TensorRT's CUDA runtime uses."""
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
-        self.call("cuCtxSetCurrent", context)
+        self.context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.device)
+        self.enter()
         self.open_stream()
+
+    def enter(self):
+        """For the calling thread."""
+        self.call("cuCtxSetCurrent", self.context)
 
     def open_stream(self):
         stream = ctypes.c_void_p()
@@ -327,6 +350,11 @@ class Cuda:
 
     def free(self, address):
         self.call("cuMemFree_v2", address)
+
+    def bytes_free(self):
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
 
     def to_device(self, target, source, size):
         self.call("cuMemcpyHtoDAsync_v2", target, source, size, self.stream)
@@ -354,9 +382,7 @@ class DeviceBuffer:
         wanted = max(size, 256)
         if wanted <= self.size:
             return self.address
-        if self.address:
-            self.cuda.free(self.address)
-            self.address = self.size = 0
+        self.release()
         try:
             self.address = self.cuda.allocate(wanted)
         except CudaError as error:
@@ -365,6 +391,11 @@ class DeviceBuffer:
             raise Refusal("memory", "%d bytes of GPU memory for %s could not be had" % (wanted, self.name), self.name)
         self.size = wanted
         return self.address
+
+    def release(self):
+        if self.address:
+            self.cuda.free(self.address)
+            self.address = self.size = 0
 
 
 # TensorRT
@@ -433,6 +464,46 @@ def make_allocator(trt, buffer):
             self.shape = tuple(shape)
 
     return Allocator()
+
+
+def make_counter(trt, cuda):
+    class Counter(trt.IGpuAllocator):
+        """GPU memory for TensorRT, counted; TensorRT calls it from any thread."""
+
+        def __init__(self):
+            trt.IGpuAllocator.__init__(self)
+            self.blocks = {}
+            self.lock = threading.Lock()
+
+        def allocate(self, size, alignment, flags):
+            try:
+                cuda.enter()
+                address = cuda.allocate(size) if size > 0 else 0
+            except CudaError as error:
+                sys.stderr.write("[E] %s\n" % error)
+                return 0
+            with self.lock:
+                self.blocks[address] = size
+            return address
+
+        def reallocate(self, address, alignment, new_size):
+            return 0
+
+        def deallocate(self, memory):
+            if memory:
+                with self.lock:
+                    del self.blocks[memory]
+                cuda.enter()
+                cuda.free(memory)
+            return True
+
+        def allocate_async(self, size, alignment, flags, stream):
+            return self.allocate(size, alignment, flags)
+
+        def deallocate_async(self, memory, stream):
+            return self.deallocate(memory)
+
+    return Counter()
 
 
 def dtype_name(trt, tensor, dtype):
@@ -526,6 +597,39 @@ class Feed:
         self.size = size
 
 
+class Laps:
+    """Milliseconds of the parts of a start, which follow on each other."""
+
+    def __init__(self):
+        self.parts = {}
+        self.at = time.perf_counter()
+
+    def end(self, part):
+        now = time.perf_counter()
+        self.parts[part] = (now - self.at) * 1e3
+        self.at = now
+
+
+def drop_cached(file):
+    """Whether the file's pages are no longer in memory; some file systems keep them."""
+    try:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        os.preadv(file.fileno(), [bytearray(1)], os.fstat(file.fileno()).st_size // 2, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return True
+    except (OSError, AttributeError):
+        pass
+    return False
+
+
+def read_through(file):
+    """Into the page cache."""
+    buffer = bytearray(1 << 20)
+    while file.readinto(buffer):
+        pass
+
+
 class Engine:
     """A loaded plan with one execution context."""
 
@@ -534,14 +638,63 @@ class Engine:
         self.cuda = cuda
         self.logger = make_logger(trt)
         self.largest_payload = options.max_payload_bytes
+        self.options = options
+        self.kept = []
+        self.counter = None
+        self.bytes_before = cuda.bytes_free() if options.mode == "soak" else 0
         self.runtime = trt.Runtime(self.logger)
+        if options.mode == "soak":
+            self.count_memory()
+        self.laps = Laps()
         load_plugins(trt, self.logger, self.runtime, options.plugin)
-        self.engine = self.load_plan(options.engine)
-        self.onnx = options.onnx
-        if options.stripped:
+        self.laps.end("plugins")
+        self.load()
+
+    def count_memory(self):
+        try:
+            self.counter = make_counter(self.trt, self.cuda)
+            self.runtime.gpu_allocator = self.counter
+        except (AttributeError, TypeError) as error:
+            self.counter = None
+            sys.stderr.write("[W] TensorRT takes no allocator from Python: %s\n" % error)
+
+    def load(self):
+        self.cold = None
+        self.engine = self.load_plan(self.options.engine)
+        if self.options.stripped:
             self.refit("model")
+        self.laps.end("deserialize")
         self.lanes = [self]
         self.open_lane()
+        self.laps.end("context")
+
+    def reload(self):
+        """Frees what the plan took before it is loaded again."""
+        for port in list(self.inputs.values()) + self.outputs:
+            port.device_buffer.release()
+        self.inputs, self.outputs = {}, []
+        self.context = None
+        self.engine = None
+        self.load()
+
+    def step(self, feeds, payload):
+        """One inference, whose outputs nobody reads."""
+        self.prepare(feeds, payload)
+        self.fill(feeds, payload)
+        self.execute()
+        self.cuda.wait()
+        self.raise_allocation()
+
+    def memory(self):
+        """Bytes in use, live blocks, bytes reserved on the GPU, and resident bytes of the process."""
+        with open("/proc/self/statm", "rb") as file:
+            resident = int(file.read().split()[1]) * mmap.PAGESIZE
+        reserved = self.bytes_before - self.cuda.bytes_free()
+        if self.counter is None:
+            return [None, None, reserved, resident]
+        buffers = {port.device_buffer for port in list(self.inputs.values()) + self.outputs}
+        own = sum(buffer.size for buffer in buffers)
+        return [sum(self.counter.blocks.values()) + own, len(self.counter.blocks), reserved, resident]
 
     def open_lane(self):
         """What one inference at a time needs of its own: a context, and memory for inputs and outputs."""
@@ -581,7 +734,7 @@ class Engine:
             if weights == "zeros":
                 done = self.refit_zeros(refitter)
             else:
-                done = trt.OnnxParserRefitter(refitter, self.logger).refit_from_file(self.onnx or "")
+                done = trt.OnnxParserRefitter(refitter, self.logger).refit_from_file(self.options.onnx or "")
             done = done and refitter.refit_cuda_engine()
         except (RuntimeError, TypeError) as error:
             raise Refusal("refit", "%s: %s" % (error, self.logger.take()))
@@ -608,6 +761,11 @@ class Engine:
             with open(path, "rb") as file:
                 if os.fstat(file.fileno()).st_size < len(PLAN_MAGIC):
                     raise Fatal("plan", "The engine file %s is empty." % path)
+                if self.options.mode in ("warm", "cold"):
+                    self.cold = drop_cached(file) if self.options.mode == "cold" else False
+                    self.laps.at = time.perf_counter()
+                    read_through(file)
+                    self.laps.end("read")
                 plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise Fatal("plan", "The engine file %s cannot be read: %s." % (path, error.strerror))
@@ -837,6 +995,60 @@ def read_case(header, payload_bytes, inputs):
     return feeds
 
 
+def read_count(header, key):
+    value = header.get(key)
+    if not is_count(value) or not 0 < value <= MOST_STEPS:
+        raise Refusal("protocol", "%s is not a number from 1 to %d" % (key, MOST_STEPS))
+    return value
+
+
+def time_runs(engine, runs, feeds, payload):
+    times = []
+    for _ in range(1 + runs):
+        at = time.perf_counter()
+        engine.step(feeds, payload)
+        times.append((time.perf_counter() - at) * 1e3)
+    return {"load": engine.laps.parts, "cold": engine.cold, "runs": times}
+
+
+def keep_case(engine, feeds, payload, size):
+    """A copy, which soaking repeats."""
+    memory = HostBuffer()
+    memory.reserve(max(1, size))
+    memory.view(size)[:] = payload.view(size)
+    engine.kept.append((feeds, memory))
+
+
+def soak(engine, header):
+    """Repeats the kept cases, and looks at the memory now and then."""
+    phase = header.get("phase")
+    steps, samples = read_count(header, "steps"), read_count(header, "samples")
+    budget = read_count(header, "budgetMs") / 1e3
+    cases = engine.kept if phase == "shape-changes" else engine.kept[:1]
+    if phase not in PHASES or not cases:
+        raise Refusal("protocol", "soaking needs cases and a phase, one of " + ", ".join(PHASES))
+
+    def cycle():
+        if phase == "reloads":
+            engine.reload()
+        for feeds, payload in cases:
+            engine.step(feeds, payload)
+
+    began, done = time.perf_counter(), 0
+    while done < 2 or (done * len(cases) < steps // 8 and time.perf_counter() - began < budget / 4):
+        cycle()
+        done += 1
+    each = (time.perf_counter() - began) / done
+    cycles = max(1, min(steps // (samples * len(cases)), int(budget / (samples * each))))
+    found, began = [], time.perf_counter()
+    # What is far slower than its warm-up gives fewer samples.
+    while len(found) < samples and (len(found) < LEAST_SAMPLES or time.perf_counter() - began < 2 * budget):
+        for _ in range(cycles):
+            cycle()
+        found.append(engine.memory())
+    return {"steps": cycles * len(cases), "warmUp": done * len(cases), "samples": found}
+
+
 def is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
@@ -875,14 +1087,22 @@ def error_frame(error, code, name=None, fatal=False):
 def answer(channel, engine, header, payload_bytes):
     names = read_ids(header)
     try:
-        if header.get("kind") == "refit":
+        kind, more = header.get("kind"), {}
+        results = [(0, [], [])]
+        if kind == "refit":
             engine.refit(header.get("weights"))
-            results = [(0, [], [])]
+        elif kind == "soak":
+            more["figures"] = soak(engine, header)
         else:
             feeds = read_case(header, payload_bytes, engine.inputs)
-            results = engine.run(feeds, channel.buffer, len(names))
+            if kind == "start-up":
+                more["figures"] = time_runs(engine, read_count(header, "runs"), feeds, channel.buffer)
+            else:
+                results = engine.run(feeds, channel.buffer, len(names))
+                if engine.options.mode == "soak":
+                    keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
-            channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
+            channel.write(dict({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, **more), parts)
     except Refusal as error:
         for name in names:
             channel.write(error_frame(error, error.code, name))
@@ -910,7 +1130,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "refit"):
+        if kind not in ("case", "refit", "start-up", "soak"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
@@ -1049,6 +1269,7 @@ def parse_options(arguments):
     parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
     parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak"), default="cases")
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")

@@ -1,6 +1,8 @@
 // Builds and runs engines.
 
-import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord, PhaseName } from "../../generated/result.ts";
+import type { MemorySample } from "../core/compare/growth.ts";
+import type { LoadPart } from "../core/compare/start-up.ts";
 import type { FilledInput } from "../core/fill.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
@@ -49,7 +51,7 @@ export interface InferJob {
 }
 
 export type InferredCase =
-	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>> }
+	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>>; figures?: WorkerFigures }
 	| { id: string; state: "failed"; message: string; code?: string };
 
 export type InferResult =
@@ -57,7 +59,27 @@ export type InferResult =
 	| { state: "done"; cases: readonly InferredCase[]; wallMs: number; isSeparate?: true }
 	| { state: "failed"; failure: ToolFailure; wallMs: number };
 
-export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "timeoutMs" | "onCase"> {
+/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
+export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
+
+export interface SoakRequest {
+	phase: PhaseName;
+	steps: number;
+	/** How often to look at the memory. */
+	samples: number;
+	budgetMs: number;
+}
+
+export type WorkerFigures =
+	| { kind: "start-up"; load: Readonly<Record<LoadPart, number>>; cold: boolean; runsMs: readonly number[] }
+	| { kind: "soak"; steps: number; warmUp: number; samples: readonly MemorySample[] };
+
+/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
+export type WorkerMode = "warm" | "cold" | "soak";
+
+export interface GoldenWorkerJob extends Pick<InferJob, "logPath" | "timeoutMs" | "onCase"> {
+	cases: readonly WorkerCase[];
+	mode?: WorkerMode;
 	enginePath: string;
 	/** Whose weights a refit gives. */
 	onnxPath: string;
@@ -85,6 +107,17 @@ export interface GoldenWorker {
 	/** Writes the cache; returns TensorRT's version. @throws ToolError; ConfigError output-unwritable, and of the inputs. */
 	calibrate?(job: CalibrationJob): Promise<{ tensorrt: string }>;
 }
+
+export interface ObserveJob extends Pick<GoldenWorkerJob, "cases" | "logPath" | "timeoutMs"> {
+	engine: BuiltEngine;
+	mode: WorkerMode;
+}
+
+/** `figures`: of each case that asks for them. absent: this backend has no golden worker. */
+export type ObserveResult =
+	| { state: "done"; figures: readonly WorkerFigures[] }
+	| { state: "absent"; reason: string }
+	| { state: "failed"; failure: ToolFailure };
 
 export type TimedInput = FilledInput & { name: string };
 
@@ -171,6 +204,8 @@ export interface Backend {
 	/** null without a readable calibration cache. */
 	calibrationOf?(engine: BuiltEngine): Promise<Calibration | null>;
 	infer(job: InferJob): Promise<InferResult>;
+	/** In a process of its own. */
+	observe?(job: ObserveJob): Promise<ObserveResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;

@@ -11,7 +11,16 @@ import { runArgs, SettingError } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
-import type { GoldenWorker, InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
+import type {
+	BuiltEngine,
+	GoldenWorker,
+	InferCase,
+	InferJob,
+	InferResult,
+	InferredCase,
+	ObserveJob,
+	ObserveResult,
+} from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
@@ -24,21 +33,42 @@ const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, timeoutMs, logPath, onCase } = job;
-	const { path: enginePath, spec, assets } = job.engine;
-	// The Python worker cannot load plans for a DLA.
-	context.workerChoice ??= chooseWorker(context);
-	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
+	const worker = await workerFor(job.engine, context);
 	if (worker !== null) {
-		const { device } = context;
-		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
-		const onnxPath = job.engine.model.path;
-		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
-		const engine = { enginePath, onnxPath, isStripped, device, plugins };
-		const result = await worker.infer({ ...engine, cases, timeoutMs, logPath, onCase });
+		const result = await worker.infer({ ...loadOf(job.engine, context), cases, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
 	return inferByTrtexec(job, context);
+}
+
+export async function observe(job: ObserveJob, context: TrtexecContext): Promise<ObserveResult> {
+	const { engine, mode, cases, timeoutMs, logPath } = job;
+	const worker = await workerFor(engine, context);
+	if (worker === null) return { state: "absent", reason: "it needs TensorRT's Python package, and no DLA" };
+	const result = await worker.infer({ ...loadOf(engine, context), mode, cases, timeoutMs, logPath });
+	if (result.state === "failed") return result;
+	const refused = result.cases.find((one) => one.state === "failed");
+	if (refused === undefined) {
+		const figures = result.cases.flatMap((one) => (one.state === "done" ? (one.figures ?? []) : []));
+		return { state: "done", figures };
+	}
+	const { code, message } = refused;
+	const fix = "Read the log; give the inputs sizes and values that the model takes.";
+	const kind = code === "memory" ? "tool-crashed" : "tool-output";
+	return { state: "failed", failure: { code: kind, message: `The engine did not run: ${message}.`, fix, log: logPath } };
+}
+
+/** The Python worker cannot load plans for a DLA. */
+async function workerFor({ spec }: BuiltEngine, context: TrtexecContext): Promise<GoldenWorker | null> {
+	context.workerChoice ??= chooseWorker(context);
+	return spec.engine.tensorrt.dla === undefined ? context.workerChoice : null;
+}
+
+function loadOf({ path: enginePath, spec, assets, model }: BuiltEngine, { device }: TrtexecContext) {
+	const plugins = (assets?.plugins ?? []).map(({ path }) => path);
+	const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
+	return { enginePath, onnxPath: model.path, isStripped, device, plugins };
 }
 
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {

@@ -1,5 +1,5 @@
 // The resolved configuration: defaults filled in, units converted, the source of each value known.
-import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
+import type { AcceptFile, BaseFile, MeasureWhen, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
 export type Source =
@@ -120,6 +120,8 @@ export interface MeasureConfig {
 	cudaGraph: boolean;
 	transfers: boolean;
 	spinWait: boolean;
+	startUp: MeasureWhen;
+	memoryGrowth: MeasureWhen;
 }
 
 export interface RunnerConfig {

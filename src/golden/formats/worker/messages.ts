@@ -2,7 +2,9 @@
 
 import type { DType } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
+import type { SoakRequest, WorkerFigures } from "../../../ports/backend.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { parseFigures } from "./figures.ts";
 
 export const protocolVersion = 1;
 
@@ -141,7 +143,7 @@ export interface WorkerHello {
 
 export type WorkerMessage =
 	| WorkerHello
-	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
+	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>>; figures?: WorkerFigures }
 	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end" };
@@ -155,11 +157,14 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** In order; tensors are not copied. `beside`: ids of the same case at the same time, each with a result of its own. */
+/**
+ * In order; tensors are not copied. `beside`: ids of the same case at the same time, each with a result of its own. `runs`:
+ * it is timed, and run so often again.
+ */
 export function encodeCase(
 	id: string,
 	inputs: Readonly<Record<string, Tensor>>,
-	beside: readonly string[] = [],
+	{ beside = [], runs }: { beside?: readonly string[]; runs?: number | undefined } = {},
 ): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
@@ -170,13 +175,19 @@ export function encodeCase(
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	const header = { kind: "case", id, ...(beside.length === 0 ? {} : { beside }), tensors };
+	const kind = runs === undefined ? "case" : "start-up";
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
 /** Answered by a result without outputs. */
 export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
 	return encodeHeader({ kind: "refit", id, weights }, 0);
+}
+
+/** Answered by a result without outputs, with figures. */
+export function encodeSoak(id: string, request: SoakRequest): Uint8Array {
+	return encodeHeader({ kind: "soak", id, ...request }, 0);
 }
 
 export function encodeEnd(): Uint8Array {
@@ -240,8 +251,10 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		at += entry.bytes;
 	}
 	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
+	const figures = header["figures"] === undefined ? undefined : parseFigures(header["figures"]);
+	if (figures === null) return "a result with unreadable figures";
 	return unsupported === null
-		? { kind: "result", id, outputs }
+		? { kind: "result", id, outputs, ...(figures && { figures }) }
 		: { kind: "unsupported-output", id, message: unsupported };
 }
 
