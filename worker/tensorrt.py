@@ -42,7 +42,7 @@ The figures of start-up are milliseconds: {"load": {"plugins", "read", "deserial
 and "cold", whether the plan was not in the page cache. With --mode warm the plan is read once before it is deserialized,
 with cold it is dropped from the page cache before that.
 
-The figures of soak: {"steps", "warmUp", "samples": [[used, live blocks, reserved, resident], ...]}. After the warm-up,
+The figures of soak: {"steps", "warmUp", "shapes", "samples": [[used, live blocks, reserved, resident], ...]}. After the warm-up,
 "steps" runs lie between two samples. Bytes: what TensorRT holds in live blocks of a counting allocator, with the
 worker's own buffers; GPU memory that is taken since the process has a CUDA context; the process's resident memory. The
 first two are null without an allocator. "shape-changes" takes a sample when all cases have run in turn; a step of
@@ -1046,7 +1046,7 @@ def soak(engine, header):
         for _ in range(cycles):
             cycle()
         found.append(engine.memory())
-    return {"steps": cycles * len(cases), "warmUp": done * len(cases), "samples": found}
+    return {"steps": cycles * len(cases), "warmUp": done * len(cases), "shapes": len(cases), "samples": found}
 
 
 def is_count(value):

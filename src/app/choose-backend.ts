@@ -73,7 +73,10 @@ function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 		calibrationOf: async (engine) => (await (await of(engine)).calibrationOf?.(engine)) ?? null,
 		infer: async (job) => (await of(job.engine)).infer(job),
 		observe: async (job) =>
-			(await (await of(job.engine)).observe?.(job)) ?? { state: "absent", reason: "only TensorRT is observed" },
+			(await (await of(job.engine)).observe?.(job)) ?? {
+				state: "absent",
+				reason: "only TensorRT is observed",
+			},
 		measure: async (job) => (await of(job.engine)).measure(job),
 		count: async (job) =>
 			(await (await of(job.engine)).count?.(job)) ?? {

@@ -1,4 +1,5 @@
 // The stages that use built engines.
+import type { MeasureWhen } from "../../generated/config.ts";
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
@@ -11,7 +12,9 @@ import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
+import { soakEngines } from "../stages/memory-growth.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
+import { timeStarts } from "../stages/start-up.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { recordedFacts } from "./conclude.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
@@ -137,6 +140,20 @@ export async function* timeSiblings(timing: MeasureInput, run: RunContext): Asyn
 		"Both engines are the base's, from the cache; nightly runs and unchanged-models: verify time them";
 	if (names.size > 0) yield { notes: [`Payoff not timed: ${listNames([...names])}. ${why}.`] };
 	yield* measureSiblings(due, timing, run.ports);
+}
+
+export async function* observeEngines(
+	engines: readonly BuiltEngine[],
+	timing: MeasureInput,
+	{ input, ports }: RunContext,
+): AsyncGenerator<Found> {
+	const { startUp, memoryGrowth, timeoutMs } = timing.measure;
+	const isDue = (when: MeasureWhen): boolean =>
+		when === "always" || (when === "nightly" && input.isScheduled === true);
+	if (isDue(startUp)) yield* timeStarts(timing, ports);
+	stopIfInterrupted(ports);
+	if (isDue(memoryGrowth)) yield* soakEngines({ engines, outFolder: timing.outFolder, timeoutMs }, ports);
+	stopIfInterrupted(ports);
 }
 
 function whyNoBase(

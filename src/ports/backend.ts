@@ -1,6 +1,13 @@
 // Builds and runs engines.
 
-import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord, PhaseName } from "../../generated/result.ts";
+import type {
+	Arm,
+	ArmKernels,
+	ArmLayers,
+	BackendFacts,
+	BuildRecord,
+	PhaseName,
+} from "../../generated/result.ts";
 import type { MemorySample } from "../core/compare/growth.ts";
 import type { LoadPart } from "../core/compare/start-up.ts";
 import type { FilledInput } from "../core/fill.ts";
@@ -72,7 +79,7 @@ export interface SoakRequest {
 
 export type WorkerFigures =
 	| { kind: "start-up"; load: Readonly<Record<LoadPart, number>>; cold: boolean; runsMs: readonly number[] }
-	| { kind: "soak"; steps: number; warmUp: number; samples: readonly MemorySample[] };
+	| { kind: "soak"; steps: number; warmUp: number; shapes: number; samples: readonly MemorySample[] };
 
 /** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
 export type WorkerMode = "warm" | "cold" | "soak";

@@ -48,15 +48,21 @@ export async function observe(job: ObserveJob, context: TrtexecContext): Promise
 	if (worker === null) return { state: "absent", reason: "it needs TensorRT's Python package, and no DLA" };
 	const result = await worker.infer({ ...loadOf(engine, context), mode, cases, timeoutMs, logPath });
 	if (result.state === "failed") return result;
-	const refused = result.cases.find((one) => one.state === "failed");
-	if (refused === undefined) {
+	// A size that the engine does not take is not repeated.
+	const refused = result.cases.find(
+		(one, at) => one.state === "failed" && (cases[at]?.runs ?? cases[at]?.soak) !== undefined,
+	);
+	if (refused?.state !== "failed") {
 		const figures = result.cases.flatMap((one) => (one.state === "done" ? (one.figures ?? []) : []));
 		return { state: "done", figures };
 	}
 	const { code, message } = refused;
 	const fix = "Read the log; give the inputs sizes and values that the model takes.";
 	const kind = code === "memory" ? "tool-crashed" : "tool-output";
-	return { state: "failed", failure: { code: kind, message: `The engine did not run: ${message}.`, fix, log: logPath } };
+	return {
+		state: "failed",
+		failure: { code: kind, message: `The engine did not run: ${message}.`, fix, log: logPath },
+	};
 }
 
 /** The Python worker cannot load plans for a DLA. */

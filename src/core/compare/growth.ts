@@ -2,6 +2,7 @@
 import type { GrowthFigure, GrowthFigureName, GrowthPhase } from "../../../generated/result.ts";
 import { median } from "../stats/quantile.ts";
 import { theilSen } from "../stats/theil-sen.ts";
+import { formatBytes, formatCount } from "../text/units.ts";
 
 /** Bytes; blocks are counted. TensorRT's are null if they could not be counted. */
 export type MemorySample = readonly [
@@ -39,7 +40,9 @@ export function judgeGrowth(
 	const figures = columns.flatMap(([figure, column]): GrowthFigure[] => {
 		const values = counted.flatMap((sample) => sample[column] ?? []);
 		if (values.length < counted.length) return [];
-		const medians = Array.from({ length: blocks }, (_, at) => median(values.slice(at * size, (at + 1) * size)));
+		const medians = Array.from({ length: blocks }, (_, at) =>
+			median(values.slice(at * size, (at + 1) * size)),
+		);
 		const scale = perSteps / (size * steps);
 		const { slope, low, high } = theilSen(medians);
 		const grown = slope * (blocks - 1);
@@ -48,6 +51,34 @@ export function judgeGrowth(
 	});
 	const peakBytes = Math.max(...samples.map(([, , reserved]) => reserved));
 	return { peakBytes, usedBytes: last[0], liveBlocks: last[1], figures };
+}
+
+const figureLabels: Readonly<Record<GrowthFigureName, string>> = {
+	used: "what TensorRT holds",
+	reserved: "GPU memory",
+	resident: "host memory",
+};
+export const phaseLabels: Readonly<Record<GrowthPhase["phase"], string>> = {
+	"same-shape": "runs at one shape",
+	"shape-changes": "changes of shape",
+	reloads: "reloads",
+};
+
+/** `GPU memory grows by 62.5 MiB (99 % interval 62.4 MiB to 62.6 MiB) in 1,000 changes of shape; allowed 1 MiB.` */
+export function growthText(phases: readonly GrowthPhase[], limit: number): string {
+	const allowed = `; allowed ${formatBytes(limit)}.`;
+	const found = phases.flatMap(({ phase, figures }) =>
+		figures
+			.filter(({ grows }) => grows)
+			.map(({ figure, slope, interval }) => {
+				const range = interval.map(formatBytes).join(" to ");
+				const name = figureLabels[figure];
+				return `${name} grows by ${formatBytes(slope)} (99 % interval ${range}) in 1,000 ${phaseLabels[phase]}`;
+			}),
+	);
+	if (found.length > 0) return `${found.join("; ")}${allowed}`.replace(/^./, (first) => first.toUpperCase());
+	const tried = phases.map(({ phase, steps }) => `${formatCount(steps)} ${phaseLabels[phase]}`).join(", ");
+	return tried === "" ? "Too few runs in the time that was left." : `No growth in ${tried}${allowed}`;
 }
 
 /** By at least half as much as the head, so that the change is not the cause. */

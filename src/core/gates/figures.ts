@@ -145,7 +145,7 @@ interface Context {
 	isExplained: boolean;
 }
 
-function comparedStatus(
+export function comparedStatus(
 	comparison: Comparison,
 	limits: Threshold,
 	{ gates, isExplained }: Context,

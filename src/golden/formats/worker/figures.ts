@@ -1,6 +1,6 @@
 // Reads the golden worker's figures: times of a start, and samples of the memory.
 
-import { type MemorySample } from "../../../core/compare/growth.ts";
+import type { MemorySample } from "../../../core/compare/growth.ts";
 import { loadParts } from "../../../core/compare/start-up.ts";
 import { isObject } from "../../../core/found.ts";
 import type { WorkerFigures } from "../../../ports/backend.ts";
@@ -21,9 +21,11 @@ function parseStartUp({ cold, runs }: Fields, load: Fields): WorkerFigures | nul
 	return { kind: "start-up", load: Object.fromEntries(parts) as never, cold, runsMs: runs };
 }
 
-function parseSoak({ steps, warmUp, samples }: Fields): WorkerFigures | null {
-	if (!isCount(steps) || !isCount(warmUp) || !Array.isArray(samples) || !samples.every(isSample)) return null;
-	return { kind: "soak", steps, warmUp, samples };
+function parseSoak({ steps, warmUp, shapes, samples }: Fields): WorkerFigures | null {
+	if (!isCount(steps) || !isCount(warmUp) || !isCount(shapes)) return null;
+	return Array.isArray(samples) && samples.every(isSample)
+		? { kind: "soak", steps, warmUp, shapes, samples }
+		: null;
 }
 
 const isCount = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value);
