@@ -621,19 +621,23 @@ export interface StartUpResult {
 /** Medians over processes. */
 export interface StartUpStats {
 	processes: number;
-	pluginsMs: number;
-	readMs: number;
-	/** With a refit, if the plan is stripped. */
-	deserializeMs: number;
-	/** Creation of the execution context. */
-	contextMs: number;
-	/** The first inference, with its buffers and copies of its inputs. */
-	firstMs: number;
-	totalMs: number;
+	parts: StartParts;
 	/** The total where the plan was not in the page cache; null where it could not be dropped. */
 	coldMs: number | null;
 	/** Runs before the time of a run is steady. */
-	steadyAfter: number | null;
+	steadyAfter: number;
+}
+/** In ms. */
+export interface StartParts {
+	plugins: number;
+	read: number;
+	/** With a refit, if the plan is stripped. */
+	deserialize: number;
+	/** Creation of the execution context. */
+	context: number;
+	/** The first inference, with its buffers and copies of its inputs. */
+	first: number;
+	total: number;
 }
 export interface MemoryGrowthResult {
 	part?: PartName;

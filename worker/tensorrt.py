@@ -27,26 +27,26 @@ To the worker:
     {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
                                                       once for each id, all at the same time
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
-    {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    as a case; times its first run and n more
+    {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
     {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps": n, "samples": n,
      "budgetMs": n}                                   repeats the cases before it, in --mode soak
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
      "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
-    {"kind": "result", "id", "profile": n, "tensors": [...], "figures"?}
+    {"kind": "result", "id", "profile": n, "tensors": [...]}
+    {"kind": "figures", "id", ...}                    of a start-up or a soak
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
-The figures of start-up are milliseconds: {"load": {"plugins", "read", "deserialize", "context"}, "runs": [first, ...]},
-and "cold", whether the plan was not in the page cache. With --mode warm the plan is read once before it is deserialized,
-with cold it is dropped from the page cache before that.
+Figures of a start-up, in ms: {"parts": {"plugins", "read", "deserialize", "context", "first"}, "runs": [...], "cold"}.
+In --mode warm the plan is read before it is deserialized; in --mode cold, it is dropped from the page cache before that,
+and "cold" says whether that worked.
 
-The figures of soak: {"steps", "warmUp", "shapes", "samples": [[used, live blocks, reserved, resident], ...]}. After the warm-up,
-"steps" runs lie between two samples. Bytes: what TensorRT holds in live blocks of a counting allocator, with the
-worker's own buffers; GPU memory that is taken since the process has a CUDA context; the process's resident memory. The
-first two are null without an allocator. "shape-changes" takes a sample when all cases have run in turn; a step of
-"reloads" frees engine and context, loads them again, and runs the first case.
+Figures of a soak: {"steps", "warmUp", "shapes", "samples": [[reserved, resident, used, blocks], ...]}. "steps" lie between
+two samples. Bytes: GPU memory taken since the process has a CUDA context; the process's resident memory; what TensorRT
+holds, in how many blocks, with inputs and outputs. The last two are missing if TensorRT takes no allocator. A step of
+"reloads" frees engine and context, loads them again and runs the first case.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
@@ -67,7 +67,6 @@ import os
 import platform
 import struct
 import sys
-import threading
 import time
 import traceback
 
@@ -87,9 +86,6 @@ OUT_OF_MEMORY = 2
 # Contexts that run at the same time, and how often each runs, so that they overlap whatever one launch takes.
 MOST_TOGETHER = 8
 ROUNDS = 3
-PHASES = ("same-shape", "shape-changes", "reloads")
-MOST_STEPS = 1 << 20
-LEAST_SAMPLES = 12
 
 EXIT_NOT_STARTED, EXIT_LOST, EXIT_PROTOCOL, EXIT_BUG = 2, 3, 4, 70
 
@@ -473,17 +469,17 @@ def make_counter(trt, cuda):
         def __init__(self):
             trt.IGpuAllocator.__init__(self)
             self.blocks = {}
-            self.lock = threading.Lock()
 
         def allocate(self, size, alignment, flags):
+            if size == 0:
+                return 0
             try:
                 cuda.enter()
-                address = cuda.allocate(size) if size > 0 else 0
+                address = cuda.allocate(size)
             except CudaError as error:
                 sys.stderr.write("[E] %s\n" % error)
                 return 0
-            with self.lock:
-                self.blocks[address] = size
+            self.blocks[address] = size
             return address
 
         def reallocate(self, address, alignment, new_size):
@@ -491,17 +487,10 @@ def make_counter(trt, cuda):
 
         def deallocate(self, memory):
             if memory:
-                with self.lock:
-                    del self.blocks[memory]
+                del self.blocks[memory]
                 cuda.enter()
                 cuda.free(memory)
             return True
-
-        def allocate_async(self, size, alignment, flags, stream):
-            return self.allocate(size, alignment, flags)
-
-        def deallocate_async(self, memory, stream):
-            return self.deallocate(memory)
 
     return Counter()
 
@@ -598,7 +587,7 @@ class Feed:
 
 
 class Laps:
-    """Milliseconds of the parts of a start, which follow on each other."""
+    """Milliseconds of parts that follow on each other."""
 
     def __init__(self):
         self.parts = {}
@@ -611,23 +600,16 @@ class Laps:
 
 
 def drop_cached(file):
-    """Whether the file's pages are no longer in memory; some file systems keep them."""
+    """Whether the file is no longer in the page cache: some file systems keep it."""
     try:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        os.preadv(file.fileno(), [bytearray(1)], os.fstat(file.fileno()).st_size // 2, os.RWF_NOWAIT)
+        os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT)
     except BlockingIOError:
         return True
     except (OSError, AttributeError):
         pass
     return False
-
-
-def read_through(file):
-    """Into the page cache."""
-    buffer = bytearray(1 << 20)
-    while file.readinto(buffer):
-        pass
 
 
 class Engine:
@@ -640,6 +622,7 @@ class Engine:
         self.largest_payload = options.max_payload_bytes
         self.options = options
         self.kept = []
+        self.cold = False
         self.counter = None
         self.bytes_before = cuda.bytes_free() if options.mode == "soak" else 0
         self.runtime = trt.Runtime(self.logger)
@@ -659,7 +642,6 @@ class Engine:
             sys.stderr.write("[W] TensorRT takes no allocator from Python: %s\n" % error)
 
     def load(self):
-        self.cold = None
         self.engine = self.load_plan(self.options.engine)
         if self.options.stripped:
             self.refit("model")
@@ -686,15 +668,15 @@ class Engine:
         self.raise_allocation()
 
     def memory(self):
-        """Bytes in use, live blocks, bytes reserved on the GPU, and resident bytes of the process."""
+        """A sample of soaking."""
         with open("/proc/self/statm", "rb") as file:
             resident = int(file.read().split()[1]) * mmap.PAGESIZE
-        reserved = self.bytes_before - self.cuda.bytes_free()
+        sample = [self.bytes_before - self.cuda.bytes_free(), resident]
         if self.counter is None:
-            return [None, None, reserved, resident]
+            return sample
         buffers = {port.device_buffer for port in list(self.inputs.values()) + self.outputs}
         own = sum(buffer.size for buffer in buffers)
-        return [sum(self.counter.blocks.values()) + own, len(self.counter.blocks), reserved, resident]
+        return sample + [sum(self.counter.blocks.values()) + own, len(self.counter.blocks)]
 
     def open_lane(self):
         """What one inference at a time needs of its own: a context, and memory for inputs and outputs."""
@@ -762,9 +744,10 @@ class Engine:
                 if os.fstat(file.fileno()).st_size < len(PLAN_MAGIC):
                     raise Fatal("plan", "The engine file %s is empty." % path)
                 if self.options.mode in ("warm", "cold"):
-                    self.cold = drop_cached(file) if self.options.mode == "cold" else False
+                    self.cold = self.options.mode == "cold" and drop_cached(file)
                     self.laps.at = time.perf_counter()
-                    read_through(file)
+                    while file.read(1 << 20):
+                        pass
                     self.laps.end("read")
                 plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
@@ -995,20 +978,13 @@ def read_case(header, payload_bytes, inputs):
     return feeds
 
 
-def read_count(header, key):
-    value = header.get(key)
-    if not is_count(value) or not 0 < value <= MOST_STEPS:
-        raise Refusal("protocol", "%s is not a number from 1 to %d" % (key, MOST_STEPS))
-    return value
-
-
 def time_runs(engine, runs, feeds, payload):
-    times = []
-    for _ in range(1 + runs):
-        at = time.perf_counter()
+    laps = Laps()
+    for run in range(1 + runs):
         engine.step(feeds, payload)
-        times.append((time.perf_counter() - at) * 1e3)
-    return {"load": engine.laps.parts, "cold": engine.cold, "runs": times}
+        laps.end(run)
+    first, *later = laps.parts.values()
+    return {"parts": dict(engine.laps.parts, first=first), "runs": later, "cold": engine.cold}
 
 
 def keep_case(engine, feeds, payload, size):
@@ -1021,15 +997,14 @@ def keep_case(engine, feeds, payload, size):
 
 def soak(engine, header):
     """Repeats the kept cases, and looks at the memory now and then."""
-    phase = header.get("phase")
-    steps, samples = read_count(header, "steps"), read_count(header, "samples")
-    budget = read_count(header, "budgetMs") / 1e3
-    cases = engine.kept if phase == "shape-changes" else engine.kept[:1]
-    if phase not in PHASES or not cases:
-        raise Refusal("protocol", "soaking needs cases and a phase, one of " + ", ".join(PHASES))
+    reloads, steps, samples = header["phase"] == "reloads", header["steps"], header["samples"]
+    budget = header["budgetMs"] / 1e3
+    cases = engine.kept if header["phase"] == "shape-changes" else engine.kept[:1]
+    if not cases:
+        raise Refusal("execution", "none of the sizes to repeat ran")
 
     def cycle():
-        if phase == "reloads":
+        if reloads:
             engine.reload()
         for feeds, payload in cases:
             engine.step(feeds, payload)
@@ -1041,8 +1016,8 @@ def soak(engine, header):
     each = (time.perf_counter() - began) / done
     cycles = max(1, min(steps // (samples * len(cases)), int(budget / (samples * each))))
     found, began = [], time.perf_counter()
-    # What is far slower than its warm-up gives fewer samples.
-    while len(found) < samples and (len(found) < LEAST_SAMPLES or time.perf_counter() - began < 2 * budget):
+    # Less than twice the budget, if twelve samples fit into it.
+    while len(found) < samples and (len(found) < 12 or time.perf_counter() - began < 2 * budget):
         for _ in range(cycles):
             cycle()
         found.append(engine.memory())
@@ -1087,22 +1062,24 @@ def error_frame(error, code, name=None, fatal=False):
 def answer(channel, engine, header, payload_bytes):
     names = read_ids(header)
     try:
-        kind, more = header.get("kind"), {}
-        results = [(0, [], [])]
+        kind = header.get("kind")
+        if kind == "soak":
+            channel.write(dict(soak(engine, header), kind="figures", id=names[0]))
+            return True
         if kind == "refit":
             engine.refit(header.get("weights"))
-        elif kind == "soak":
-            more["figures"] = soak(engine, header)
+            results = [(0, [], [])]
         else:
             feeds = read_case(header, payload_bytes, engine.inputs)
             if kind == "start-up":
-                more["figures"] = time_runs(engine, read_count(header, "runs"), feeds, channel.buffer)
-            else:
-                results = engine.run(feeds, channel.buffer, len(names))
-                if engine.options.mode == "soak":
-                    keep_case(engine, feeds, channel.buffer, payload_bytes)
+                figures = time_runs(engine, header["runs"], feeds, channel.buffer)
+                channel.write(dict(figures, kind="figures", id=names[0]))
+                return True
+            results = engine.run(feeds, channel.buffer, len(names))
+            if engine.options.mode == "soak":
+                keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
-            channel.write(dict({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, **more), parts)
+            channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
     except Refusal as error:
         for name in names:
             channel.write(error_frame(error, error.code, name))

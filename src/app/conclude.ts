@@ -156,9 +156,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			const workload = workloads.find(({ name }) => name === sibling.workload);
 			return workload === undefined ? [] : judgePayoff(sibling, workload, { config, errors: facts.errors });
 		}),
-		...judgeEach(facts.startUps, (found, engine) =>
-			judgeStartUp(found, engine, { config, errors: facts.errors }),
-		),
+		...judgeEach(facts.startUps, (found, engine) => judgeStartUp(found, config, engine)),
 		...judgeEach(facts.memoryGrowths, (found, engine) => judgeMemoryGrowth(found, config, engine)),
 		...judgeChange(facts, input),
 	];

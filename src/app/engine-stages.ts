@@ -11,10 +11,9 @@ import { uncheckedNotes } from "../golden/stages/timed-sizes.ts";
 import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
+import { soakEngines, timeStarts } from "../stages/lifetime.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
-import { soakEngines } from "../stages/memory-growth.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
-import { timeStarts } from "../stages/start-up.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { recordedFacts } from "./conclude.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
@@ -147,12 +146,12 @@ export async function* observeEngines(
 	timing: MeasureInput,
 	{ input, ports }: RunContext,
 ): AsyncGenerator<Found> {
-	const { startUp, memoryGrowth, timeoutMs } = timing.measure;
+	const { startUp, memoryGrowth } = timing.measure;
 	const isDue = (when: MeasureWhen): boolean =>
 		when === "always" || (when === "nightly" && input.isScheduled === true);
 	if (isDue(startUp)) yield* timeStarts(timing, ports);
 	stopIfInterrupted(ports);
-	if (isDue(memoryGrowth)) yield* soakEngines({ engines, outFolder: timing.outFolder, timeoutMs }, ports);
+	if (isDue(memoryGrowth)) yield* soakEngines(engines, timing, ports);
 	stopIfInterrupted(ports);
 }
 

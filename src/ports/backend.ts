@@ -1,15 +1,7 @@
 // Builds and runs engines.
 
-import type {
-	Arm,
-	ArmKernels,
-	ArmLayers,
-	BackendFacts,
-	BuildRecord,
-	PhaseName,
-} from "../../generated/result.ts";
-import type { MemorySample } from "../core/compare/growth.ts";
-import type { LoadPart } from "../core/compare/start-up.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
+import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
 import type { FilledInput } from "../core/fill.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
@@ -68,18 +60,6 @@ export type InferResult =
 
 /** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
 export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
-
-export interface SoakRequest {
-	phase: PhaseName;
-	steps: number;
-	/** How often to look at the memory. */
-	samples: number;
-	budgetMs: number;
-}
-
-export type WorkerFigures =
-	| { kind: "start-up"; load: Readonly<Record<LoadPart, number>>; cold: boolean; runsMs: readonly number[] }
-	| { kind: "soak"; steps: number; warmUp: number; shapes: number; samples: readonly MemorySample[] };
 
 /** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
 export type WorkerMode = "warm" | "cold" | "soak";

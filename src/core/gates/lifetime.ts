@@ -1,28 +1,23 @@
-// Gates of a process's life: the time to its first inference, and memory that grows.
-import type {
-	ErrorRecord,
-	GateResult,
-	MemoryGrowthResult,
-	StartUpResult,
-} from "../../../generated/result.ts";
+// Gates of the life of a process: the time to its first inference, and memory that grows.
+import type { GateResult, MemoryGrowthResult, StartUpResult } from "../../../generated/result.ts";
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config } from "../config/config.ts";
 import { comparedStatus, type Level, placeVerdict } from "./figures.ts";
 
-/** Less does not count: it is within what a disk or another process costs. */
+/** Less is within what a disk or another process costs. */
 const noticeableMs = 5;
 
 export function judgeStartUp(
 	{ model, engine, comparison }: StartUpResult,
+	config: Config,
 	level: Level,
-	{ config, errors }: { config: Config; errors: readonly ErrorRecord[] },
 ): GateResult[] {
-	const { warn, fail } = level.gates.startUp;
-	const isExplained = errors.some((error) => error.model === model && error.engine === engine);
+	const { gates } = level;
+	const { warn, fail } = gates.startUp;
 	const { verdict, base = 0, head = Number.POSITIVE_INFINITY } = comparison;
 	const isSmall = verdict === "regressed" && head - base < noticeableMs;
 	const isOff = warn === undefined && fail === undefined;
-	const judged = comparedStatus(comparison, level.gates.startUp, { gates: level.gates, isExplained });
+	const judged = comparedStatus(comparison, gates.startUp, { gates, isExplained: true });
 	const status = isOff ? null : isSmall ? "pass" : judged;
 	const message = `Time to the first inference: ${renderVerdict(comparison)}`;
 	return placeVerdict(["start-up", status, message], { model, engine }, { config, ...level });
@@ -35,6 +30,6 @@ export function judgeMemoryGrowth(
 ): GateResult[] {
 	const unknown = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
 	const status = ({ steady: "pass", grows: "fail", known: "warn", unknown } as const)[state];
-	const why = state === "known" ? " The base's engine grows too, so this change did not cause it." : "";
+	const why = state === "known" ? " The base's engine grows too." : "";
 	return placeVerdict(["memory-growth", status, message + why], { model, engine }, { config, ...level });
 }

@@ -5,8 +5,7 @@ import type {
 	StartUpResult,
 	StartUpStats,
 } from "../../../../generated/result.ts";
-import { phaseLabels } from "../../compare/growth.ts";
-import { cleanMessage } from "../../text/escape.ts";
+import { figureLabels, phaseLabels } from "../../compare/lifetime.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, dash } from "../comparison-format.ts";
@@ -21,75 +20,61 @@ import {
 	table,
 } from "../section.ts";
 
-type StartRow = { start: StartUpResult; side: string; stats: StartUpStats | null };
+type StartRow = StartUpResult & { side: string; stats: StartUpStats };
 
-function ofStats(title: string, of: (stats: StartUpStats) => number | null): Column<StartRow> {
-	return numbers(title, ({ stats }) => stats && of(stats), formatMs);
-}
+const parts = [
+	["first inference after", "total"],
+	["plugins", "plugins"],
+	["read", "read"],
+	["deserialize", "deserialize"],
+	["context", "context"],
+	["first run", "first"],
+] as const;
 
 const startColumns: readonly Column<StartRow>[] = [
-	heading("Engine", ({ start }) => subjectName(start)),
+	heading("Engine", subjectName),
 	plain("side", ({ side }) => side),
-	ofStats("first inference after", ({ totalMs }) => totalMs),
-	ofStats("plugins", ({ pluginsMs }) => pluginsMs),
-	ofStats("read", ({ readMs }) => readMs),
-	ofStats("deserialize", ({ deserializeMs }) => deserializeMs),
-	ofStats("context", ({ contextMs }) => contextMs),
-	ofStats("first run", ({ firstMs }) => firstMs),
-	ofStats("after a cold read", ({ coldMs }) => coldMs),
-	numbers("runs until steady", ({ stats }) => stats?.steadyAfter, formatCount),
+	plain("change", ({ comparison }) => changeWithInterval(comparison)),
+	...parts.map(([title, part]) => numbers<StartRow>(title, ({ stats }) => stats.parts[part], formatMs)),
+	numbers("plan not in memory", ({ stats }) => stats.coldMs, formatMs),
+	numbers("runs until steady", ({ stats }) => stats.steadyAfter, formatCount),
 ];
-
-function startText({ comparison, ...start }: StartUpResult): string {
-	const why = comparison.reason === undefined ? "" : ` ${cleanMessage(comparison.reason)}`;
-	const change = comparison.estimate === null ? "" : `: ${changeWithInterval(comparison)}`;
-	return `${subjectName(start)} ${comparison.verdict}${change}.${why}`;
-}
 
 export const startUpSection: ReportSection = {
 	id: "start-ups",
-	show({ result: { startUps = [] } }, { detail }) {
-		if (startUps.length === 0) return null;
-		const slower = startUps.filter(({ comparison }) => comparison.verdict === "regressed").length;
+	show({ result: { startUps = [] } }) {
 		const rows = startUps.flatMap((start) =>
-			(["base", "head"] as const).flatMap((side) =>
-				start[side] === null ? [] : [{ start, side, stats: start[side] }],
-			),
+			(["base", "head"] as const).flatMap((side) => {
+				const stats = start[side];
+				return stats === null ? [] : [{ ...start, side, stats }];
+			}),
 		);
+		if (rows.length === 0) return null;
 		return {
-			title: `Start-up: ${slower} of ${counted(startUps.length, "engine")} slower`,
-			isOpen: slower > 0,
-			blocks: [
-				{ kind: "list", items: startUps.slice(0, detail.foldedRows).map(startText) },
-				table("start-up", startColumns, rows, { noun: "row" }),
-			],
+			title: `Start-up of ${counted(startUps.length, "engine")}`,
+			blocks: [table("start-up", startColumns, rows, { noun: "row" })],
 		};
 	},
 };
 
-type PhaseRow = GrowthPhase & { growth: MemoryGrowthResult };
-
-function growthOf(title: string, wanted: string): Column<PhaseRow> {
-	return long(title, ({ figures }) => {
-		const found = figures.find(({ figure }) => figure === wanted);
-		if (found === undefined) return dash;
-		return `${bytes(found.slope)} (${found.interval.map(bytes).join(" … ")})`;
-	});
-}
+type PhaseRow = GrowthPhase & Pick<MemoryGrowthResult, "model" | "engine" | "part">;
 
 function bytes(value: number): string {
 	return value < 0 ? `−${formatBytes(-value)}` : formatBytes(value);
 }
 
 const phaseColumns: readonly Column<PhaseRow>[] = [
-	heading("Engine", ({ growth }) => subjectName(growth)),
+	heading("Engine", subjectName),
 	plain("steps", ({ phase, steps }) => `${formatCount(steps)} ${phaseLabels[phase]}`),
-	growthOf("TensorRT's memory", "used"),
-	growthOf("GPU memory", "reserved"),
-	growthOf("host memory", "resident"),
-	numbers("peak on the GPU", ({ peakBytes }) => peakBytes, formatBytes),
+	...(["reserved", "used", "resident"] as const).map((wanted) =>
+		long<PhaseRow>(figureLabels[wanted], ({ figures }) => {
+			const found = figures.find(({ figure }) => figure === wanted);
+			return found === undefined ? dash : `${bytes(found.slope)} (${found.interval.map(bytes).join(" … ")})`;
+		}),
+	),
+	numbers("GPU peak", ({ peakBytes }) => peakBytes, formatBytes),
 	numbers(
-		"of it in use",
+		"in use",
 		({ usedBytes, peakBytes }) => (usedBytes === null || peakBytes <= 0 ? null : usedBytes / peakBytes),
 		formatPercent,
 	),
@@ -97,24 +82,17 @@ const phaseColumns: readonly Column<PhaseRow>[] = [
 ];
 
 const method =
-	"Per 1,000 steps after a warm-up: Theil-Sen slopes with 99 % intervals. Memory taken and not in use is fragmentation, kernels and libraries.";
+	"Growth per 1,000 steps after a warm-up: Theil-Sen slopes with 99 % intervals. GPU memory not in use holds kernels and libraries, or is fragmented.";
 
 export const memoryGrowthSection: ReportSection = {
 	id: "memory-growth",
-	show({ result: { memoryGrowths = [] } }, { detail }) {
-		if (memoryGrowths.length === 0) return null;
-		const growing = memoryGrowths.filter(({ state }) => state === "grows" || state === "known");
-		const open = memoryGrowths.filter(({ state }) => state !== "steady");
-		const items = open.map((one) => `${subjectName(one)}: ${cleanMessage(one.message)}`);
-		const rows = memoryGrowths.flatMap((growth) => growth.phases.map((phase) => ({ ...phase, growth })));
+	show({ result: { memoryGrowths = [] } }) {
+		const rows = memoryGrowths.flatMap(({ phases, ...of }) => phases.map((phase) => ({ ...of, ...phase })));
+		if (rows.length === 0) return null;
+		const growing = memoryGrowths.filter(({ state }) => state === "grows" || state === "known").length;
 		return {
-			title: `Memory: ${growing.length} of ${counted(memoryGrowths.length, "engine")} growing`,
-			isOpen: open.length > 0,
-			blocks: [
-				{ kind: "list", items: items.slice(0, detail.foldedRows) },
-				table("memory growth", phaseColumns, rows, { noun: "row" }),
-				sentence(method, "quiet"),
-			],
+			title: `Memory: ${growing} of ${counted(memoryGrowths.length, "engine")} growing`,
+			blocks: [table("memory growth", phaseColumns, rows, { noun: "row" }), sentence(method, "quiet")],
 		};
 	},
 };

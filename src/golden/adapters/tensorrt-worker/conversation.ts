@@ -69,8 +69,9 @@ export function createConversation(options: ConversationOptions) {
 		const index = sender.answered(message.id ?? "");
 		if (index === null) return "an answer to a case that was not sent";
 		const id = cases[index]?.id ?? "";
-		if (message.kind === "result")
-			settle(index, { id, state: "done", outputs: message.outputs, figures: message.figures });
+		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
+		else if (message.kind === "figures")
+			settle(index, { id, state: "done", outputs: {}, figures: message.figures });
 		else if (message.kind === "error")
 			settle(index, { id, state: "failed", message: message.message, code: message.code });
 		else settle(index, { id, state: "failed", message: message.message });

@@ -1,10 +1,9 @@
 // Frames between trtgate and the golden worker, and the messages in them; worker/README.md describes both.
 
 import type { DType } from "../../../../generated/golden.ts";
+import type { SoakRequest, WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
-import type { SoakRequest, WorkerFigures } from "../../../ports/backend.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
-import { parseFigures } from "./figures.ts";
 
 export const protocolVersion = 1;
 
@@ -143,7 +142,8 @@ export interface WorkerHello {
 
 export type WorkerMessage =
 	| WorkerHello
-	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>>; figures?: WorkerFigures }
+	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
+	| { kind: "figures"; id: string; figures: WorkerFigures }
 	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end" };
@@ -185,7 +185,7 @@ export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array 
 	return encodeHeader({ kind: "refit", id, weights }, 0);
 }
 
-/** Answered by a result without outputs, with figures. */
+/** Answered by figures. */
 export function encodeSoak(id: string, request: SoakRequest): Uint8Array {
 	return encodeHeader({ kind: "soak", id, ...request }, 0);
 }
@@ -200,6 +200,8 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 			return parseHello(header);
 		case "result":
 			return parseResult(header, payload);
+		case "figures":
+			return parseFigures(header);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -251,11 +253,21 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		at += entry.bytes;
 	}
 	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
-	const figures = header["figures"] === undefined ? undefined : parseFigures(header["figures"]);
-	if (figures === null) return "a result with unreadable figures";
 	return unsupported === null
-		? { kind: "result", id, outputs, ...(figures && { figures }) }
+		? { kind: "result", id, outputs }
 		: { kind: "unsupported-output", id, message: unsupported };
+}
+
+function isNumbers(value: unknown): value is number[] {
+	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
+}
+
+function parseFigures({ id, ...figures }: Header): WorkerMessage | string {
+	const { parts, runs, steps, samples } = figures;
+	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
+	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
+	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
+	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
 }
 
 interface Entry {

@@ -1,0 +1,235 @@
+// Starts processes of base and head in pairs, and lets processes of the head run for long: TensorRT only.
+import type {
+	Arm,
+	ErrorRecord,
+	GrowthPhase,
+	MemoryGrowthResult,
+	PhaseName,
+	StartUpResult,
+} from "../../generated/result.ts";
+import {
+	growsAlike,
+	growthText,
+	judgeGrowth,
+	type Start,
+	summarizeStarts,
+	totalMs,
+	type WorkerFigures,
+} from "../core/compare/lifetime.ts";
+import type { Pair } from "../core/compare/pairs.ts";
+import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
+import { folderName } from "../core/config/identity.ts";
+import { recordFault, ToolError } from "../core/errors.ts";
+import { fillInput } from "../core/fill.ts";
+import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
+import { runsWithoutBase } from "../core/plan/plan.ts";
+import { timedInputsOf } from "../core/timed-inputs.ts";
+import { sizesAt } from "../golden/core/probes/subject.ts";
+import { tensorBytes } from "../golden/core/tensor/tensor.ts";
+import type { Backend, BuiltEngine, ObserveJob, TimedInput } from "../ports/backend.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { MeasureInput } from "./measure.ts";
+import { engineOf, inputsOf } from "./time-pair.ts";
+import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.ts";
+
+export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "observe"> };
+
+export interface LifetimeFound {
+	startUps?: readonly StartUpResult[];
+	memoryGrowths?: readonly MemoryGrowthResult[];
+	errors?: readonly ErrorRecord[];
+	notes?: readonly string[];
+}
+
+/** @throws ToolError of the engine. */
+type Observe = (job: Pick<ObserveJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
+
+class Absent extends Error {}
+
+/** Whatever goes wrong ends the engine's turn; without a worker, all are left out. */
+async function* eachOf<Item>(
+	what: string,
+	items: readonly (Item & { head: BuiltEngine })[],
+	{
+		input,
+		ports,
+		work,
+	}: { work(item: Item, observe: Observe): Promise<LifetimeFound> } & {
+		input: Pick<MeasureInput, "measure" | "outFolder">;
+		ports: LifetimePorts;
+	},
+): AsyncGenerator<LifetimeFound> {
+	ports.progress.stage(what, items.length);
+	const { timeoutMs } = input.measure;
+	const observe: Observe = async (job) => {
+		const logPath = `${input.outFolder}/logs/${what}-${folderName(job.engine.spec.id)}-${job.engine.arm}.log`;
+		const result = await ports.backend.observe?.({ ...job, timeoutMs, logPath });
+		if (result?.state === "failed") throw new ToolError(result.failure);
+		if (result?.state !== "done") throw new Absent(result?.reason ?? "only TensorRT is observed");
+		return result.figures;
+	};
+	for (const item of items) {
+		if (ports.interrupt.reason() !== null) return;
+		const { id, model, engine } = item.head.spec;
+		ports.progress.item(id);
+		try {
+			yield await work(item, observe);
+		} catch (error) {
+			if (error instanceof Absent) return yield { notes: [`No ${what}: ${error.message}.`] };
+			if (!(error instanceof ToolError)) throw error;
+			yield { errors: [recordFault(error, { model: model.name, engine: engine.name })] };
+		}
+	}
+	ports.progress.done("");
+}
+
+/** At the first workload of each engine. */
+export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGenerator<LifetimeFound> {
+	const first = new Map([...input.workloads].reverse().map((one) => [one.workload.engineId, one]));
+	const family = Math.max(1, [...first.values()].filter(({ base }) => base).length);
+	const work = async (timed: TimedWorkload, observe: Observe): Promise<LifetimeFound> => {
+		const { model, engine } = timed.head.spec;
+		const { warn, fail } = engine.gates.startUp;
+		const options = { minimalEffect: warn ?? fail ?? 0.1, looks: input.measure.looks, share: 1 / family };
+		const judge = (pairs: readonly Pair[]) => judgePairs(pairs, options);
+		const isSame = isIdentical(timed, input.measure);
+		const starts: Starts = { base: [], head: [] };
+		const timing = { timed, starts, observe, looks: timed.base ? options.looks : [runsWithoutBase] };
+		const judged = isSame ? judge([]) : await startPairs(timing, judge, ports);
+		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
+		const stats = { base: summarizeStarts(starts.base), head: summarizeStarts(starts.head) };
+		const comparison = { ...judged, ...known };
+		return { startUps: [{ model: model.name, engine: engine.name, comparison, ...stats }] };
+	};
+	return eachOf("start-up", [...first.values()].reverse(), { input, ports, work });
+}
+
+type Starts = Record<Arm, Start[]>;
+
+interface Starting {
+	timed: TimedWorkload;
+	looks: readonly number[];
+	/** Collected here. */
+	starts: Starts;
+	observe: Observe;
+}
+
+/** How often to run again, to see when a run's time is steady. */
+const runs = 20;
+const coldStarts = 3;
+
+/** The first pair fills the page cache and does not count. */
+async function startPairs(
+	{ timed, looks, starts, observe }: Starting,
+	judge: (pairs: readonly Pair[]) => StartUpResult["comparison"],
+	{ interrupt, progress }: LifetimePorts,
+): Promise<StartUpResult["comparison"]> {
+	const startBoth = async (first: Arm | undefined, mode: "warm" | "cold"): Promise<Record<Arm, Start[]>> => {
+		const found: Starts = { base: [], head: [] };
+		for (const arm of first === "head" ? (["head", "base"] as const) : (["base", "head"] as const)) {
+			if (arm === "base" && !timed.base) continue;
+			const inputs = tensorsOf(inputsOf(timed, arm));
+			const cases = [{ id: "start", inputs, runs }];
+			const figures = await observe({ engine: engineOf(timed, arm), mode, cases });
+			found[arm] = figures.flatMap((one) => ("parts" in one ? [one] : []));
+		}
+		return found;
+	};
+	const keep = (found: Starts): void => {
+		for (const arm of ["base", "head"] as const) starts[arm].push(...found[arm]);
+	};
+	await startBoth("base", "warm");
+	const pairs: Pair[] = [];
+	for (const first of timed.firstArms.slice(0, looks.at(-1))) {
+		if (interrupt.reason() !== null) break;
+		progress.detail(`start ${pairs.length + 1} of ${looks.find((look) => look > pairs.length)}`);
+		const found = await startBoth(first, "warm");
+		keep(found);
+		const [base, head] = [found.base, found.head].map((own) => own.map(totalMs)[0] ?? Number.NaN);
+		if (timed.base && base !== undefined && head !== undefined) pairs.push({ base, head });
+		if (looks.includes(pairs.length) && shouldStop(judge(pairs))) break;
+	}
+	for (let count = 0; count < coldStarts; count += 1) {
+		const found = await startBoth("base", "cold");
+		if (!found.head.every(({ cold }) => cold)) break;
+		keep(found);
+	}
+	return judge(pairs);
+}
+
+function tensorsOf(inputs: readonly TimedInput[]) {
+	return Object.fromEntries(
+		inputs.map((input, at) => {
+			const { name, dtype, shape } = input;
+			return [name, { dtype, shape, data: fillInput(input, 1, at) }];
+		}),
+	);
+}
+
+/** Of the head; of the base only where the head's grows. */
+export function soakEngines(
+	engines: readonly BuiltEngine[],
+	input: MeasureInput,
+	ports: LifetimePorts,
+): AsyncGenerator<LifetimeFound> {
+	const heads = engines.filter(({ arm, record }) => arm === "head" && record.sharedWithBase !== true);
+	const work = async ({ head }: { head: BuiltEngine }, observe: Observe): Promise<LifetimeFound> => {
+		const { model, engine, id } = head.spec;
+		const limit = engine.gates.memoryGrowth;
+		const soaking = { limit, budgetMs: Math.min(60_000, Math.floor(input.measure.timeoutMs / 10)), observe };
+		const phases = await soak(head, soaking);
+		const grows = phases.some(({ figures }) => figures.some((figure) => figure.grows));
+		const base = engines.find(({ arm, spec }) => arm === "base" && spec.id === id);
+		const isKnown = grows && base !== undefined && growsAlike(await soak(base, soaking), phases);
+		const state = phases.length === 0 ? "unknown" : !grows ? "steady" : isKnown ? "known" : "grows";
+		const message = growthText(phases, limit);
+		return { memoryGrowths: [{ model: model.name, engine: engine.name, state, message, phases }] };
+	};
+	const items = heads.map((head) => ({ head }));
+	return eachOf("memory-growth", items, { input, ports, work });
+}
+
+/** A reload takes as long as hundreds of runs. */
+const phases = {
+	"same-shape": { steps: 4096, samples: 120 },
+	"shape-changes": { steps: 4096, samples: 120 },
+	reloads: { steps: 48, samples: 24 },
+};
+
+async function soak(
+	engine: BuiltEngine,
+	{ limit, budgetMs, observe }: { limit: number; budgetMs: number; observe: Observe },
+): Promise<GrowthPhase[]> {
+	const shapes = casesOf(engine);
+	const names = (Object.keys(phases) as PhaseName[]).filter(
+		(phase) => shapes.length > 1 || phase !== "shape-changes",
+	);
+	const asked = names.map((phase) => ({
+		id: phase,
+		inputs: {},
+		soak: { phase, ...phases[phase], budgetMs },
+	}));
+	const figures = await observe({ engine, mode: "soak", cases: [...shapes, ...asked] });
+	return figures.flatMap((one, at) => {
+		const phase = names[at];
+		return "parts" in one || phase === undefined ? [] : (judgeGrowth(phase, one, limit) ?? []);
+	});
+}
+
+const maxCaseBytes = 64 * 2 ** 20;
+
+/** At the optimum and the ends of the first profile, without sizes whose inputs take more than 64 MiB. */
+function casesOf({ spec, model }: BuiltEngine) {
+	const { inputs } = spec.model;
+	const inputsAt = timedInputsOf(model.onnx, inputs);
+	const [profile = {}] = spec.engine.profiles;
+	const sized = (["opt", "min", "max"] as const).map((point) => {
+		const dims = { ...spec.engine.workloads[0]?.dims, ...Object.fromEntries(sizesAt(profile, point)) };
+		const tensors = inputsAt(resolveShapes(model.onnx, { dims, inputs }));
+		return [JSON.stringify(tensors.map(({ shape }) => shape)), tensors] as const;
+	});
+	return [...new Map(sized)].flatMap(([id, tensors]) => {
+		const bytes = tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
+		return bytes > maxCaseBytes ? [] : [{ id, inputs: tensorsOf(tensors) }];
+	});
+}
