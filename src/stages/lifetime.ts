@@ -1,12 +1,5 @@
 // Starts processes of base and head in pairs, and lets processes of the head run for long: TensorRT only.
-import type {
-	Arm,
-	ErrorRecord,
-	GrowthPhase,
-	MemoryGrowthResult,
-	PhaseName,
-	StartUpResult,
-} from "../../generated/result.ts";
+import type { Arm, Comparison, GrowthPhase, PhaseName, Result } from "../../generated/result.ts";
 import {
 	growsAlike,
 	growthText,
@@ -34,30 +27,21 @@ import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.t
 
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "observe"> };
 
-export interface LifetimeFound {
-	startUps?: readonly StartUpResult[];
-	memoryGrowths?: readonly MemoryGrowthResult[];
-	errors?: readonly ErrorRecord[];
-	notes?: readonly string[];
-}
+export type LifetimeFound = Partial<
+	Readonly<Required<Pick<Result, "startUps" | "memoryGrowths" | "errors" | "notes">>>
+>;
 
 /** @throws ToolError of the engine. */
 type Observe = (job: Pick<ObserveJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
 
 class Absent extends Error {}
 
-/** Whatever goes wrong ends the engine's turn; without a worker, all are left out. */
-async function* eachOf<Item>(
+/** A fault ends the engine's turn; without a worker, all engines are left out. */
+async function* eachOf<Item extends { head: BuiltEngine }>(
 	what: string,
-	items: readonly (Item & { head: BuiltEngine })[],
-	{
-		input,
-		ports,
-		work,
-	}: { work(item: Item, observe: Observe): Promise<LifetimeFound> } & {
-		input: Pick<MeasureInput, "measure" | "outFolder">;
-		ports: LifetimePorts;
-	},
+	items: readonly Item[],
+	work: (item: Item, observe: Observe) => Promise<LifetimeFound>,
+	{ input, ports }: { input: MeasureInput; ports: LifetimePorts },
 ): AsyncGenerator<LifetimeFound> {
 	ports.progress.stage(what, items.length);
 	const { timeoutMs } = input.measure;
@@ -91,70 +75,67 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 		const { model, engine } = timed.head.spec;
 		const { warn, fail } = engine.gates.startUp;
 		const options = { minimalEffect: warn ?? fail ?? 0.1, looks: input.measure.looks, share: 1 / family };
-		const judge = (pairs: readonly Pair[]) => judgePairs(pairs, options);
+		const judge = (starts: Starts): Comparison => judgePairs(pairsOf(starts), options);
 		const isSame = isIdentical(timed, input.measure);
-		const starts: Starts = { base: [], head: [] };
-		const timing = { timed, starts, observe, looks: timed.base ? options.looks : [runsWithoutBase] };
-		const judged = isSame ? judge([]) : await startPairs(timing, judge, ports);
+		const looks = timed.base ? options.looks : [runsWithoutBase];
+		const starts = isSame
+			? { base: [], head: [] }
+			: await startPairs(timed, looks, { judge, observe, ...ports });
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
+		const comparison = { ...judge(starts), ...known };
 		const stats = { base: summarizeStarts(starts.base), head: summarizeStarts(starts.head) };
-		const comparison = { ...judged, ...known };
 		return { startUps: [{ model: model.name, engine: engine.name, comparison, ...stats }] };
 	};
-	return eachOf("start-up", [...first.values()].reverse(), { input, ports, work });
+	return eachOf("start-up", [...first.values()].reverse(), work, { input, ports });
 }
 
 type Starts = Record<Arm, Start[]>;
 
-interface Starting {
-	timed: TimedWorkload;
-	looks: readonly number[];
-	/** Collected here. */
-	starts: Starts;
-	observe: Observe;
+function pairsOf({ base, head }: Starts): Pair[] {
+	const [bases = [], heads = []] = [base, head].map((own) => own.filter(({ cold }) => !cold).map(totalMs));
+	return bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
 }
 
-/** How often to run again, to see when a run's time is steady. */
+/** Runs after the first, to see when their time is steady. */
 const runs = 20;
 const coldStarts = 3;
 
 /** The first pair fills the page cache and does not count. */
 async function startPairs(
-	{ timed, looks, starts, observe }: Starting,
-	judge: (pairs: readonly Pair[]) => StartUpResult["comparison"],
-	{ interrupt, progress }: LifetimePorts,
-): Promise<StartUpResult["comparison"]> {
-	const startBoth = async (first: Arm | undefined, mode: "warm" | "cold"): Promise<Record<Arm, Start[]>> => {
-		const found: Starts = { base: [], head: [] };
-		for (const arm of first === "head" ? (["head", "base"] as const) : (["base", "head"] as const)) {
-			if (arm === "base" && !timed.base) continue;
-			const inputs = tensorsOf(inputsOf(timed, arm));
-			const cases = [{ id: "start", inputs, runs }];
-			const figures = await observe({ engine: engineOf(timed, arm), mode, cases });
-			found[arm] = figures.flatMap((one) => ("parts" in one ? [one] : []));
+	timed: TimedWorkload,
+	looks: readonly number[],
+	{
+		judge,
+		observe,
+		interrupt,
+		progress,
+	}: LifetimePorts & {
+		judge(starts: Starts): Comparison;
+		observe: Observe;
+	},
+): Promise<Starts> {
+	const starts: Starts = { base: [], head: [] };
+	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	const startAll = async (order: readonly Arm[], mode: "warm" | "cold"): Promise<void> => {
+		for (const arm of order) {
+			const cases = [{ id: "start", inputs: tensorsOf(inputsOf(timed, arm)), runs }];
+			const [start] = await observe({ engine: engineOf(timed, arm), mode, cases });
+			if (start && "parts" in start && start.cold === (mode === "cold")) starts[arm].push(start);
 		}
-		return found;
 	};
-	const keep = (found: Starts): void => {
-		for (const arm of ["base", "head"] as const) starts[arm].push(...found[arm]);
-	};
-	await startBoth("base", "warm");
-	const pairs: Pair[] = [];
-	for (const first of timed.firstArms.slice(0, looks.at(-1))) {
-		if (interrupt.reason() !== null) break;
-		progress.detail(`start ${pairs.length + 1} of ${looks.find((look) => look > pairs.length)}`);
-		const found = await startBoth(first, "warm");
-		keep(found);
-		const [base, head] = [found.base, found.head].map((own) => own.map(totalMs)[0] ?? Number.NaN);
-		if (timed.base && base !== undefined && head !== undefined) pairs.push({ base, head });
-		if (looks.includes(pairs.length) && shouldStop(judge(pairs))) break;
+	await startAll(arms, "warm");
+	for (const arm of arms) starts[arm] = [];
+	for (const [pair, first] of timed.firstArms.slice(0, looks.at(-1)).entries()) {
+		if (interrupt.reason() !== null) return starts;
+		progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair)}`);
+		await startAll(first === arms[0] ? arms : arms.toReversed(), "warm");
+		if (looks.includes(pair + 1) && shouldStop(judge(starts))) break;
 	}
 	for (let count = 0; count < coldStarts; count += 1) {
-		const found = await startBoth("base", "cold");
-		if (!found.head.every(({ cold }) => cold)) break;
-		keep(found);
+		await startAll(arms, "cold");
+		if (!starts.head.at(-1)?.cold) break;
 	}
-	return judge(pairs);
+	return starts;
 }
 
 function tensorsOf(inputs: readonly TimedInput[]) {
@@ -186,7 +167,7 @@ export function soakEngines(
 		return { memoryGrowths: [{ model: model.name, engine: engine.name, state, message, phases }] };
 	};
 	const items = heads.map((head) => ({ head }));
-	return eachOf("memory-growth", items, { input, ports, work });
+	return eachOf("memory-growth", items, work, { input, ports });
 }
 
 /** A reload takes as long as hundreds of runs. */
