@@ -651,7 +651,6 @@ export interface GrowthPhase {
 	phase: PhaseName;
 	/** After the warm-up. */
 	steps: number;
-	warmUp: number;
 	shapes: number;
 	/** Most GPU memory that samples find taken since the process has a CUDA context. */
 	peakBytes: number;

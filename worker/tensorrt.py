@@ -28,8 +28,8 @@ To the worker:
                                                       once for each id, all at the same time
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
-    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps": n, "samples": n,
-     "budgetMs": n}                                   repeats the cases before it, in --mode soak
+    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps": n, "samples": n, "budgetMs": n}
+                                                      repeats the cases before it, in --mode soak
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
@@ -39,14 +39,12 @@ From the worker, the first frame is a hello or an error, and each case has one a
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
-Figures of a start-up, in ms: {"parts": {"plugins", "read", "deserialize", "context", "first"}, "runs": [...], "cold"}.
-In --mode warm the plan is read before it is deserialized; in --mode cold, it is dropped from the page cache before that,
-and "cold" says whether that worked.
+A start-up's figures, in ms: {"parts": {"plugins", "read", "deserialize", "context", "first"}, "runs": [...], "cold"}. In
+--mode warm and cold the plan is read through first, in cold from the disk if "cold" is true.
 
-Figures of a soak: {"steps", "warmUp", "shapes", "samples": [[reserved, resident, used, blocks], ...]}. "steps" lie between
-two samples. Bytes: GPU memory taken since the process has a CUDA context; the process's resident memory; what TensorRT
-holds, in how many blocks, with inputs and outputs. The last two are missing if TensorRT takes no allocator. A step of
-"reloads" frees engine and context, loads them again and runs the first case.
+A soak's: {"phase", "steps", "shapes", "samples": [[reserved, resident, used, blocks], ...]}, with "steps" steps between two samples:
+bytes of the GPU taken since the process has a CUDA context, resident bytes of the process, and, if TensorRT takes an
+allocator, its bytes and blocks, with inputs and outputs. A reload frees engine and context, and runs the first case.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
@@ -626,20 +624,12 @@ class Engine:
         self.counter = None
         self.bytes_before = cuda.bytes_free() if options.mode == "soak" else 0
         self.runtime = trt.Runtime(self.logger)
-        if options.mode == "soak":
-            self.count_memory()
+        if options.mode == "soak" and hasattr(trt, "IGpuAllocator"):
+            self.runtime.gpu_allocator = self.counter = make_counter(trt, cuda)
         self.laps = Laps()
         load_plugins(trt, self.logger, self.runtime, options.plugin)
         self.laps.end("plugins")
         self.load()
-
-    def count_memory(self):
-        try:
-            self.counter = make_counter(self.trt, self.cuda)
-            self.runtime.gpu_allocator = self.counter
-        except (AttributeError, TypeError) as error:
-            self.counter = None
-            sys.stderr.write("[W] TensorRT takes no allocator from Python: %s\n" % error)
 
     def load(self):
         self.engine = self.load_plan(self.options.engine)
@@ -997,14 +987,13 @@ def keep_case(engine, feeds, payload, size):
 
 def soak(engine, header):
     """Repeats the kept cases, and looks at the memory now and then."""
-    reloads, steps, samples = header["phase"] == "reloads", header["steps"], header["samples"]
-    budget = header["budgetMs"] / 1e3
-    cases = engine.kept if header["phase"] == "shape-changes" else engine.kept[:1]
+    phase, steps, samples, budget = header["phase"], header["steps"], header["samples"], header["budgetMs"] / 1e3
+    cases = engine.kept if phase == "shape-changes" else engine.kept[:1]
     if not cases:
         raise Refusal("execution", "none of the sizes to repeat ran")
 
     def cycle():
-        if reloads:
+        if phase == "reloads":
             engine.reload()
         for feeds, payload in cases:
             engine.step(feeds, payload)
@@ -1021,7 +1010,7 @@ def soak(engine, header):
         for _ in range(cycles):
             cycle()
         found.append(engine.memory())
-    return {"steps": cycles * len(cases), "warmUp": done * len(cases), "shapes": len(cases), "samples": found}
+    return {"phase": phase, "steps": cycles * len(cases), "shapes": len(cases), "samples": found}
 
 
 def is_count(value):

@@ -152,7 +152,6 @@ export async function* observeEngines(
 	if (isDue(startUp)) yield* timeStarts(timing, ports);
 	stopIfInterrupted(ports);
 	if (isDue(memoryGrowth)) yield* soakEngines(engines, timing, ports);
-	stopIfInterrupted(ports);
 }
 
 function whyNoBase(

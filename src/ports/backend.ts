@@ -103,7 +103,7 @@ export interface ObserveJob extends Pick<GoldenWorkerJob, "cases" | "logPath" | 
 /** `figures`: of each case that asks for them. absent: this backend has no golden worker. */
 export type ObserveResult =
 	| { state: "done"; figures: readonly WorkerFigures[] }
-	| { state: "absent"; reason: string }
+	| { state: "absent" }
 	| { state: "failed"; failure: ToolFailure };
 
 export type TimedInput = FilledInput & { name: string };

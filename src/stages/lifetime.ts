@@ -1,6 +1,7 @@
 // Starts processes of base and head in pairs, and lets processes of the head run for long: TensorRT only.
 import type { Arm, Comparison, GrowthPhase, PhaseName, Result } from "../../generated/result.ts";
 import {
+	growing,
 	growsAlike,
 	growthText,
 	judgeGrowth,
@@ -28,7 +29,7 @@ import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.t
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "observe"> };
 
 export type LifetimeFound = Partial<
-	Readonly<Required<Pick<Result, "startUps" | "memoryGrowths" | "errors" | "notes">>>
+	Readonly<Required<Pick<Result, "startUps" | "memoryGrowths" | "errors">>>
 >;
 
 /** @throws ToolError of the engine. */
@@ -49,17 +50,16 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 		const logPath = `${input.outFolder}/logs/${what}-${folderName(job.engine.spec.id)}-${job.engine.arm}.log`;
 		const result = await ports.backend.observe?.({ ...job, timeoutMs, logPath });
 		if (result?.state === "failed") throw new ToolError(result.failure);
-		if (result?.state !== "done") throw new Absent(result?.reason ?? "only TensorRT is observed");
+		if (result?.state !== "done") throw new Absent();
 		return result.figures;
 	};
 	for (const item of items) {
-		if (ports.interrupt.reason() !== null) return;
 		const { id, model, engine } = item.head.spec;
 		ports.progress.item(id);
 		try {
 			yield await work(item, observe);
 		} catch (error) {
-			if (error instanceof Absent) return yield { notes: [`No ${what}: ${error.message}.`] };
+			if (error instanceof Absent || ports.interrupt.reason() !== null) return;
 			if (!(error instanceof ToolError)) throw error;
 			yield { errors: [recordFault(error, { model: model.name, engine: engine.name })] };
 		}
@@ -77,14 +77,13 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 		const options = { minimalEffect: warn ?? fail ?? 0.1, looks: input.measure.looks, share: 1 / family };
 		const judge = (starts: Starts): Comparison => judgePairs(pairsOf(starts), options);
 		const isSame = isIdentical(timed, input.measure);
-		const looks = timed.base ? options.looks : [runsWithoutBase];
-		const starts = isSame
+		const starts: Starts = isSame
 			? { base: [], head: [] }
-			: await startPairs(timed, looks, { judge, observe, ...ports });
+			: await startPairs(timed, options.looks, [observe, judge]);
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
+		const [base, head] = [summarizeStarts(starts.base), summarizeStarts(starts.head)];
 		const comparison = { ...judge(starts), ...known };
-		const stats = { base: summarizeStarts(starts.base), head: summarizeStarts(starts.head) };
-		return { startUps: [{ model: model.name, engine: engine.name, comparison, ...stats }] };
+		return { startUps: [{ model: model.name, engine: engine.name, comparison, base, head }] };
 	};
 	return eachOf("start-up", [...first.values()].reverse(), work, { input, ports });
 }
@@ -104,15 +103,7 @@ const coldStarts = 3;
 async function startPairs(
 	timed: TimedWorkload,
 	looks: readonly number[],
-	{
-		judge,
-		observe,
-		interrupt,
-		progress,
-	}: LifetimePorts & {
-		judge(starts: Starts): Comparison;
-		observe: Observe;
-	},
+	[observe, judge]: readonly [Observe, judge: (starts: Starts) => Comparison],
 ): Promise<Starts> {
 	const starts: Starts = { base: [], head: [] };
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
@@ -125,11 +116,10 @@ async function startPairs(
 	};
 	await startAll(arms, "warm");
 	for (const arm of arms) starts[arm] = [];
-	for (const [pair, first] of timed.firstArms.slice(0, looks.at(-1)).entries()) {
-		if (interrupt.reason() !== null) return starts;
-		progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair)}`);
+	const most = timed.base ? looks.at(-1) : runsWithoutBase;
+	for (const [pair, first] of timed.firstArms.slice(0, most).entries()) {
 		await startAll(first === arms[0] ? arms : arms.toReversed(), "warm");
-		if (looks.includes(pair + 1) && shouldStop(judge(starts))) break;
+		if (timed.base && looks.includes(pair + 1) && shouldStop(judge(starts))) break;
 	}
 	for (let count = 0; count < coldStarts; count += 1) {
 		await startAll(arms, "cold");
@@ -159,7 +149,7 @@ export function soakEngines(
 		const limit = engine.gates.memoryGrowth;
 		const soaking = { limit, budgetMs: Math.min(60_000, Math.floor(input.measure.timeoutMs / 10)), observe };
 		const phases = await soak(head, soaking);
-		const grows = phases.some(({ figures }) => figures.some((figure) => figure.grows));
+		const grows = growing(phases).size > 0;
 		const base = engines.find(({ arm, spec }) => arm === "base" && spec.id === id);
 		const isKnown = grows && base !== undefined && growsAlike(await soak(base, soaking), phases);
 		const state = phases.length === 0 ? "unknown" : !grows ? "steady" : isKnown ? "known" : "grows";
@@ -171,30 +161,22 @@ export function soakEngines(
 }
 
 /** A reload takes as long as hundreds of runs. */
-const phases = {
-	"same-shape": { steps: 4096, samples: 120 },
-	"shape-changes": { steps: 4096, samples: 120 },
-	reloads: { steps: 48, samples: 24 },
-};
+const phases = [
+	{ phase: "same-shape", steps: 4096, samples: 120 },
+	{ phase: "shape-changes", steps: 4096, samples: 120 },
+	{ phase: "reloads", steps: 48, samples: 24 },
+] as const;
 
 async function soak(
 	engine: BuiltEngine,
 	{ limit, budgetMs, observe }: { limit: number; budgetMs: number; observe: Observe },
 ): Promise<GrowthPhase[]> {
 	const shapes = casesOf(engine);
-	const names = (Object.keys(phases) as PhaseName[]).filter(
-		(phase) => shapes.length > 1 || phase !== "shape-changes",
-	);
-	const asked = names.map((phase) => ({
-		id: phase,
-		inputs: {},
-		soak: { phase, ...phases[phase], budgetMs },
-	}));
-	const figures = await observe({ engine, mode: "soak", cases: [...shapes, ...asked] });
-	return figures.flatMap((one, at) => {
-		const phase = names[at];
-		return "parts" in one || phase === undefined ? [] : (judgeGrowth(phase, one, limit) ?? []);
-	});
+	const asked = phases
+		.filter(({ phase }) => shapes.length > 1 || phase !== "shape-changes")
+		.map((one) => ({ id: one.phase, inputs: {}, soak: { ...one, budgetMs } }));
+	const found = await observe({ engine, mode: "soak", cases: [...shapes, ...asked] });
+	return found.flatMap((one) => ("parts" in one ? [] : (judgeGrowth(one, limit) ?? [])));
 }
 
 const maxCaseBytes = 64 * 2 ** 20;

@@ -52,8 +52,7 @@ function run(of: Pick<Backend, "observe">) {
 async function collect(found: AsyncIterable<LifetimeFound>): Promise<LifetimeFound> {
 	const all: LifetimeFound[] = [];
 	for await (const one of found) all.push(one);
-	expect(all).toHaveLength(1);
-	return all[0]!;
+	return all[0] ?? {};
 }
 
 const statusOf = ([gate]: readonly GateResult[]) => [gate?.status, gate?.message];
@@ -110,8 +109,9 @@ suite("start-up", () => {
 	});
 
 	it("says why nothing was timed, and which engine does not load", async () => {
-		const { found } = await starts(engine("base"), engine("head"), bed().backend);
-		expect(found.notes).toEqual(["No start-up: it needs TensorRT's Python package, and no DLA."]);
+		const without = bed().backend;
+		expect(await starts(engine("base"), engine("head"), without)).toEqual({ found: {}, gates: [] });
+		expect(without.notes?.()).toContainEqual(expect.stringMatching(/^Start-up and memory growth need/));
 		const broken = engine("head", { behave: [{ run: 1, do: "refuse" }] });
 		const failed = await starts(engine("base"), broken);
 		expect(failed.found.errors).toMatchObject([{ model: "net", code: "tool-output" }]);
@@ -152,7 +152,7 @@ suite("memory growth", () => {
 		const leak = { bytes: 1_000_000, each: "load", of: "driver" } as const;
 		const { growth, gates } = await grown([engine("base", { leak }), engine("head", { leak })]);
 		expect(growth).toMatchObject({ state: "known" });
-		expect(statusOf(gates)).toMatchObject(["warn", /^In 1,000 reloads GPU memory grows by 9\d\d MiB/]);
+		expect(statusOf(gates)).toMatchObject(["warn", /^1,000 reloads: GPU memory grows by 9\d\d MiB/]);
 	});
 
 	it("leaves out engines that the base shares, and sizes that do not run", async () => {

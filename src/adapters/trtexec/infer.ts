@@ -42,27 +42,27 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	return inferByTrtexec(job, context);
 }
 
-export async function observe(job: ObserveJob, context: TrtexecContext): Promise<ObserveResult> {
-	const { engine, mode, cases, timeoutMs, logPath } = job;
+export async function observe(
+	{ engine, ...job }: ObserveJob,
+	context: TrtexecContext,
+): Promise<ObserveResult> {
 	const worker = await workerFor(engine, context);
-	if (worker === null) return { state: "absent", reason: "it needs TensorRT's Python package, and no DLA" };
-	const result = await worker.infer({ ...loadOf(engine, context), mode, cases, timeoutMs, logPath });
+	if (worker === null) {
+		context.note("Start-up and memory growth need TensorRT's Python package, and no DLA: not measured.");
+		return { state: "absent" };
+	}
+	const result = await worker.infer({ ...loadOf(engine, context), ...job });
 	if (result.state === "failed") return result;
 	// A size that the engine does not take is not repeated.
-	const refused = result.cases.find(
-		(one, at) => one.state === "failed" && (cases[at]?.runs ?? cases[at]?.soak) !== undefined,
-	);
-	if (refused?.state !== "failed") {
-		const figures = result.cases.flatMap((one) => (one.state === "done" ? (one.figures ?? []) : []));
-		return { state: "done", figures };
-	}
-	const { code, message } = refused;
-	const fix = "Read the log; give the inputs sizes and values that the model takes.";
-	const kind = code === "memory" ? "tool-crashed" : "tool-output";
-	return {
-		state: "failed",
-		failure: { code: kind, message: `The engine did not run: ${message}.`, fix, log: logPath },
-	};
+	const isAsked = (at: number): boolean => (job.cases[at]?.runs ?? job.cases[at]?.soak) !== undefined;
+	const refused = result.cases.find((one, at) => one.state === "failed" && isAsked(at));
+	if (refused?.state !== "failed")
+		return {
+			state: "done",
+			figures: result.cases.flatMap((one) => ("figures" in one ? (one.figures ?? []) : [])),
+		};
+	const message = `The engine did not run: ${refused.message}.`;
+	return { state: "failed", failure: { code: "tool-output", message, log: job.logPath } };
 }
 
 /** The Python worker cannot load plans for a DLA. */

@@ -11,10 +11,10 @@ export interface Start {
 	cold: boolean;
 }
 
+/** `steps`: between two samples. */
 export interface Soak {
-	/** Between two samples. */
+	phase: PhaseName;
 	steps: number;
-	warmUp: number;
 	shapes: number;
 	samples: readonly MemorySample[];
 }
@@ -22,13 +22,8 @@ export interface Soak {
 /** In bytes; what TensorRT holds, and in how many blocks, are missing where they cannot be counted. */
 type MemorySample = readonly [reserved: number, resident: number, used?: number, blocks?: number];
 
-export interface SoakRequest {
-	phase: PhaseName;
-	steps: number;
-	/** How often to look at the memory. */
-	samples: number;
-	budgetMs: number;
-}
+/** `samples`: how often to look at the memory. */
+export type SoakRequest = Pick<Soak, "phase" | "steps"> & { samples: number; budgetMs: number };
 
 export type WorkerFigures = Start | Soak;
 
@@ -66,11 +61,7 @@ const grain = 2 ** 22;
 const figures = ["reserved", "resident", "used"] as const;
 
 /** @param limit bytes per 1,000 steps. null: too few samples. */
-export function judgeGrowth(
-	phase: PhaseName,
-	{ samples, steps, warmUp, shapes }: Soak,
-	limit: number,
-): GrowthPhase | null {
+export function judgeGrowth({ samples, steps, ...of }: Soak, limit: number): GrowthPhase | null {
 	const [, , usedBytes = null, liveBlocks = null] = samples.at(-1) ?? [];
 	const size = Math.floor(samples.length / blocks);
 	if (size === 0) return null;
@@ -87,18 +78,22 @@ export function judgeGrowth(
 		return { figure, slope: slope * scale, interval: [low * scale, high * scale] as [number, number], grows };
 	});
 	const peakBytes = Math.max(...samples.map(([reserved]) => reserved));
-	const ran = { phase, steps: steps * samples.length, warmUp, shapes };
-	return { ...ran, peakBytes, usedBytes, liveBlocks, figures: judged };
+	return { ...of, steps: steps * samples.length, peakBytes, usedBytes, liveBlocks, figures: judged };
 }
 
-/** Whether all that grows in the head grows in the base at least half as fast, so that the change is not the cause. */
-export function growsAlike(base: readonly GrowthPhase[], head: readonly GrowthPhase[]): boolean {
-	return head.every(({ phase, figures }) =>
-		figures.every(({ figure, slope, grows }) => {
-			const own = base.find((one) => one.phase === phase)?.figures.find((one) => one.figure === figure);
-			return !grows || (own?.grows === true && own.slope >= slope / 2);
-		}),
+/** Bytes per 1,000 steps of what grows. */
+export function growing(phases: readonly GrowthPhase[]): Map<string, number> {
+	return new Map(
+		phases.flatMap(({ phase, figures }) =>
+			figures.flatMap(({ figure, slope, grows }) => (grows ? [[`${phase} ${figure}`, slope] as const] : [])),
+		),
 	);
+}
+
+/** Whether what grows in the head grows at least half as fast in the base, so that the change is not the cause. */
+export function growsAlike(base: readonly GrowthPhase[], head: readonly GrowthPhase[]): boolean {
+	const own = growing(base);
+	return [...growing(head)].every(([what, slope]) => (own.get(what) ?? 0) >= slope / 2);
 }
 
 export const figureLabels: Readonly<Record<GrowthFigureName, string>> = {
@@ -112,18 +107,18 @@ export const phaseLabels: Readonly<Record<GrowthPhase["phase"], string>> = {
 	reloads: "reloads",
 };
 
-/** `In 1,000 changes of shape GPU memory grows by 62.5 MiB (99 % interval 62.4 MiB to 62.6 MiB); allowed 1 MiB.` */
+/** `1,000 changes of shape: GPU memory grows by 62.5 MiB (99 % interval 62.4 MiB to 62.6 MiB); allowed 1 MiB.` */
 export function growthText(phases: readonly GrowthPhase[], limit: number): string {
 	const allowed = `; allowed ${formatBytes(limit)}.`;
-	const growing = phases.flatMap(({ phase, figures }) =>
+	const texts = phases.flatMap(({ phase, figures }) =>
 		figures
 			.filter(({ grows }) => grows)
-			.map(({ figure, slope, interval }) => {
-				const range = interval.map(formatBytes).join(" to ");
-				return `1,000 ${phaseLabels[phase]} ${figureLabels[figure]} grows by ${formatBytes(slope)} (99 % interval ${range})`;
+			.map(({ figure, slope, interval: [low, high] }) => {
+				const range = `(99 % interval ${formatBytes(low)} to ${formatBytes(high)})`;
+				return `1,000 ${phaseLabels[phase]}: ${figureLabels[figure]} grows by ${formatBytes(slope)} ${range}`;
 			}),
 	);
-	if (growing.length > 0) return `In ${growing.join("; in ")}${allowed}`;
+	if (texts.length > 0) return texts.join("; ") + allowed;
 	const tried = phases.map(({ phase, steps }) => `${formatCount(steps)} ${phaseLabels[phase]}`);
 	return tried.length === 0
 		? "Too few runs fit into the time."

@@ -74,7 +74,7 @@ const gateRecords = {
 		label: "build time",
 		byDefault: { warn: 0.5 },
 	},
-	// Loading scatters by a few percent from process to process, and depends on the kernels that the builder chose.
+	// Processes scatter by a few percent.
 	startUp: {
 		kind: "shares",
 		level: "engine",
@@ -83,7 +83,7 @@ const gateRecords = {
 		label: "start-up",
 		byDefault: { warn: 0.1 },
 	},
-	// Per 1,000 runs. GPU memory is handed out in steps of 2 MiB, and smaller leaks show only over more runs.
+	// In 1,000 runs; less hides in the 2 MiB that the driver hands out at a time.
 	memoryGrowth: {
 		kind: "size",
 		level: "engine",

@@ -21,12 +21,7 @@ export function theilSen(values: readonly number[]): { slope: number; low: numbe
 	);
 	const half = (z99 * Math.sqrt((spread(values.length) - ties) / 18)) / 2;
 	const at = (place: number): number =>
-		slopes[Math.min(Math.max(roundEven(place), 0), slopes.length - 1)] ?? Number.NaN;
+		slopes[Math.min(Math.max(Math.round(place), 0), slopes.length - 1)] ?? Number.NaN;
 	const middle = slopes.length / 2;
 	return { slope: median(slopes), low: at(middle - half - 1), high: at(middle + half) };
-}
-
-/** As numpy rounds. */
-function roundEven(value: number): number {
-	return Math.abs(value % 1) === 0.5 ? 2 * Math.round(value / 2) : Math.round(value);
 }
