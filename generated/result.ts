@@ -25,8 +25,8 @@ export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type Interval = [number, number];
-/** known: the base's engine grows too. unknown: the message says why. */
-export type GrowthState = "steady" | "grows" | "known" | "unknown";
+/** unknown: the message says why. */
+export type GrowthState = "steady" | "grows" | "unknown";
 /** What one step is: a run at the same shapes, a run at other shapes than before, or the engine freed, loaded and run. */
 export type PhaseName = "same-shape" | "shape-changes" | "reloads";
 /** used: counted in TensorRT's allocator. reserved: GPU memory. resident: host memory of the process. */
@@ -621,23 +621,15 @@ export interface StartUpResult {
 /** Medians over processes. */
 export interface StartUpStats {
 	processes: number;
-	parts: StartParts;
+	/** In ms. plugins, read, deserialize (with a refit, if the plan is stripped), context: its creation; first: the first inference, with its buffers and copies of its inputs. */
+	parts: {
+		[k: string]: number;
+	};
+	totalMs: number;
 	/** The total where the plan was not in the page cache; null where it could not be dropped. */
 	coldMs: number | null;
 	/** Runs before the time of a run is steady. */
 	steadyAfter: number;
-}
-/** In ms. */
-export interface StartParts {
-	plugins: number;
-	read: number;
-	/** With a refit, if the plan is stripped. */
-	deserialize: number;
-	/** Creation of the execution context. */
-	context: number;
-	/** The first inference, with its buffers and copies of its inputs. */
-	first: number;
-	total: number;
 }
 export interface MemoryGrowthResult {
 	part?: PartName;

@@ -28,7 +28,7 @@ To the worker:
                                                       once for each id, all at the same time
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
-    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps": n, "samples": n, "budgetMs": n}
+    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
                                                       repeats the cases before it, in --mode soak
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
@@ -39,12 +39,12 @@ From the worker, the first frame is a hello or an error, and each case has one a
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
-A start-up's figures, in ms: {"parts": {"plugins", "read", "deserialize", "context", "first"}, "runs": [...], "cold"}. In
---mode warm and cold the plan is read through first, in cold from the disk if "cold" is true.
+A start-up gives {"parts": ms of {"plugins", "read", "deserialize", "context", "first"}, "runs": [ms, ...], "cold"}. In --mode
+warm and cold the plan is read through first; "cold" says whether it was not in the page cache.
 
-A soak's: {"phase", "steps", "shapes", "samples": [[reserved, resident, used, blocks], ...]}, with "steps" steps between two samples:
-bytes of the GPU taken since the process has a CUDA context, resident bytes of the process, and, if TensorRT takes an
-allocator, its bytes and blocks, with inputs and outputs. A reload frees engine and context, and runs the first case.
+A soak gives {"phase", "steps", "shapes", "samples": [[reserved, resident, used, blocks], ...]}, "steps" steps apart: GPU
+memory taken since there is a CUDA context, host memory, what TensorRT, inputs and outputs hold, in how many blocks; the
+last two only if TensorRT takes an allocator. A step of "reloads" frees engine and context, loads and runs them.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.

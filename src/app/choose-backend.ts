@@ -72,7 +72,6 @@ function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
 		calibrationOf: async (engine) => (await (await of(engine)).calibrationOf?.(engine)) ?? null,
 		infer: async (job) => (await of(job.engine)).infer(job),
-		observe: async (job) => (await (await of(job.engine)).observe?.(job)) ?? { state: "absent" },
 		measure: async (job) => (await of(job.engine)).measure(job),
 		count: async (job) =>
 			(await (await of(job.engine)).count?.(job)) ?? {

@@ -39,9 +39,17 @@ export interface Calibration {
 	ranges: ReadonlyMap<string, number>;
 }
 
+/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
+export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
+
+/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
+export type WorkerMode = "warm" | "cold" | "soak";
+
 export interface InferJob {
 	engine: BuiltEngine;
-	cases: readonly InferCase[];
+	cases: readonly WorkerCase[];
+	/** Only a golden worker gives figures; without one the job fails as tool-missing. */
+	mode?: WorkerMode;
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -58,15 +66,8 @@ export type InferResult =
 	| { state: "done"; cases: readonly InferredCase[]; wallMs: number; isSeparate?: true }
 	| { state: "failed"; failure: ToolFailure; wallMs: number };
 
-/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
-export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
-
-/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
-export type WorkerMode = "warm" | "cold" | "soak";
-
-export interface GoldenWorkerJob extends Pick<InferJob, "logPath" | "timeoutMs" | "onCase"> {
-	cases: readonly WorkerCase[];
-	mode?: WorkerMode;
+export interface GoldenWorkerJob
+	extends Pick<InferJob, "cases" | "mode" | "logPath" | "timeoutMs" | "onCase"> {
 	enginePath: string;
 	/** Whose weights a refit gives. */
 	onnxPath: string;
@@ -94,17 +95,6 @@ export interface GoldenWorker {
 	/** Writes the cache; returns TensorRT's version. @throws ToolError; ConfigError output-unwritable, and of the inputs. */
 	calibrate?(job: CalibrationJob): Promise<{ tensorrt: string }>;
 }
-
-export interface ObserveJob extends Pick<GoldenWorkerJob, "cases" | "logPath" | "timeoutMs"> {
-	engine: BuiltEngine;
-	mode: WorkerMode;
-}
-
-/** `figures`: of each case that asks for them. absent: this backend has no golden worker. */
-export type ObserveResult =
-	| { state: "done"; figures: readonly WorkerFigures[] }
-	| { state: "absent" }
-	| { state: "failed"; failure: ToolFailure };
 
 export type TimedInput = FilledInput & { name: string };
 
@@ -191,8 +181,6 @@ export interface Backend {
 	/** null without a readable calibration cache. */
 	calibrationOf?(engine: BuiltEngine): Promise<Calibration | null>;
 	infer(job: InferJob): Promise<InferResult>;
-	/** In a process of its own. */
-	observe?(job: ObserveJob): Promise<ObserveResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;

@@ -1,8 +1,7 @@
 // Starts processes of base and head in pairs, and lets processes of the head run for long: TensorRT only.
-import type { Arm, Comparison, GrowthPhase, PhaseName, Result } from "../../generated/result.ts";
+import type { Arm, Comparison, Result } from "../../generated/result.ts";
 import {
-	growing,
-	growsAlike,
+	growthState,
 	growthText,
 	judgeGrowth,
 	type Start,
@@ -13,29 +12,25 @@ import {
 import type { Pair } from "../core/compare/pairs.ts";
 import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
 import { folderName } from "../core/config/identity.ts";
-import { recordFault, ToolError } from "../core/errors.ts";
+import { recordError, ToolError } from "../core/errors.ts";
 import { fillInput } from "../core/fill.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { runsWithoutBase } from "../core/plan/plan.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
 import { sizesAt } from "../golden/core/probes/subject.ts";
 import { tensorBytes } from "../golden/core/tensor/tensor.ts";
-import type { Backend, BuiltEngine, ObserveJob, TimedInput } from "../ports/backend.ts";
+import type { Backend, BuiltEngine, InferJob, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { MeasureInput } from "./measure.ts";
 import { engineOf, inputsOf } from "./time-pair.ts";
 import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.ts";
 
-export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "observe"> };
+export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "infer"> };
 
-export type LifetimeFound = Partial<
-	Readonly<Required<Pick<Result, "startUps" | "memoryGrowths" | "errors">>>
->;
+export type LifetimeFound = Partial<Pick<Result, "startUps" | "memoryGrowths" | "errors">>;
 
 /** @throws ToolError of the engine. */
-type Observe = (job: Pick<ObserveJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
-
-class Absent extends Error {}
+type Observe = (job: Pick<InferJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
 
 /** A fault ends the engine's turn; without a worker, all engines are left out. */
 async function* eachOf<Item extends { head: BuiltEngine }>(
@@ -45,13 +40,18 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 	{ input, ports }: { input: MeasureInput; ports: LifetimePorts },
 ): AsyncGenerator<LifetimeFound> {
 	ports.progress.stage(what, items.length);
-	const { timeoutMs } = input.measure;
+	const { measure, outFolder } = input;
 	const observe: Observe = async (job) => {
-		const logPath = `${input.outFolder}/logs/${what}-${folderName(job.engine.spec.id)}-${job.engine.arm}.log`;
-		const result = await ports.backend.observe?.({ ...job, timeoutMs, logPath });
-		if (result?.state === "failed") throw new ToolError(result.failure);
-		if (result?.state !== "done") throw new Absent();
-		return result.figures;
+		const { id } = job.engine.spec;
+		const logPath = `${outFolder}/logs/${what}-${folderName(id)}-${job.engine.arm}.log`;
+		const result = await ports.backend.infer({ ...job, ...measure, scratchFolder: outFolder, logPath });
+		if (result.state === "failed") throw new ToolError(result.failure);
+		const asked = result.cases.filter((_, at) => job.cases[at]?.runs ?? job.cases[at]?.soak);
+		return asked.map((one) => {
+			if ("figures" in one && one.figures !== undefined) return one.figures;
+			const why = "message" in one ? one.message : "it gave no figures";
+			throw new ToolError({ code: "tool-output", message: `The engine did not run: ${why}.`, log: logPath });
+		});
 	};
 	for (const item of items) {
 		const { id, model, engine } = item.head.spec;
@@ -59,9 +59,9 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 		try {
 			yield await work(item, observe);
 		} catch (error) {
-			if (error instanceof Absent || ports.interrupt.reason() !== null) return;
-			if (!(error instanceof ToolError)) throw error;
-			yield { errors: [recordFault(error, { model: model.name, engine: engine.name })] };
+			const fault = recordError(error);
+			if (fault.code === "tool-missing" || ports.interrupt.reason() !== null) return;
+			yield { errors: [{ ...fault, model: model.name, engine: engine.name }] };
 		}
 	}
 	ports.progress.done("");
@@ -73,13 +73,12 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 	const family = Math.max(1, [...first.values()].filter(({ base }) => base).length);
 	const work = async (timed: TimedWorkload, observe: Observe): Promise<LifetimeFound> => {
 		const { model, engine } = timed.head.spec;
-		const { warn, fail } = engine.gates.startUp;
-		const options = { minimalEffect: warn ?? fail ?? 0.1, looks: input.measure.looks, share: 1 / family };
+		const { looks } = input.measure;
+		const { warn, fail = 0.1 } = engine.gates.startUp;
+		const options = { minimalEffect: warn ?? fail, looks, share: 1 / family };
 		const judge = (starts: Starts): Comparison => judgePairs(pairsOf(starts), options);
 		const isSame = isIdentical(timed, input.measure);
-		const starts: Starts = isSame
-			? { base: [], head: [] }
-			: await startPairs(timed, options.looks, [observe, judge]);
+		const starts: Starts = isSame ? { base: [], head: [] } : await startPairs(timed, looks, [observe, judge]);
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
 		const [base, head] = [summarizeStarts(starts.base), summarizeStarts(starts.head)];
 		const comparison = { ...judge(starts), ...known };
@@ -95,7 +94,7 @@ function pairsOf({ base, head }: Starts): Pair[] {
 	return bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
 }
 
-/** Runs after the first, to see when their time is steady. */
+/** After the first, to see when the time of a run is steady. */
 const runs = 20;
 const coldStarts = 3;
 
@@ -130,56 +129,40 @@ async function startPairs(
 
 function tensorsOf(inputs: readonly TimedInput[]) {
 	return Object.fromEntries(
-		inputs.map((input, at) => {
-			const { name, dtype, shape } = input;
-			return [name, { dtype, shape, data: fillInput(input, 1, at) }];
-		}),
+		inputs.map((input, at) => [input.name, { ...input, data: fillInput(input, 1, at) }] as const),
 	);
 }
 
-/** Of the head; of the base only where the head's grows. */
+/** Of the head, unless the base shares them. */
 export function soakEngines(
 	engines: readonly BuiltEngine[],
 	input: MeasureInput,
 	ports: LifetimePorts,
 ): AsyncGenerator<LifetimeFound> {
 	const heads = engines.filter(({ arm, record }) => arm === "head" && record.sharedWithBase !== true);
-	const work = async ({ head }: { head: BuiltEngine }, observe: Observe): Promise<LifetimeFound> => {
-		const { model, engine, id } = head.spec;
-		const limit = engine.gates.memoryGrowth;
-		const soaking = { limit, budgetMs: Math.min(60_000, Math.floor(input.measure.timeoutMs / 10)), observe };
-		const phases = await soak(head, soaking);
-		const grows = growing(phases).size > 0;
-		const base = engines.find(({ arm, spec }) => arm === "base" && spec.id === id);
-		const isKnown = grows && base !== undefined && growsAlike(await soak(base, soaking), phases);
-		const state = phases.length === 0 ? "unknown" : !grows ? "steady" : isKnown ? "known" : "grows";
-		const message = growthText(phases, limit);
-		return { memoryGrowths: [{ model: model.name, engine: engine.name, state, message, phases }] };
-	};
 	const items = heads.map((head) => ({ head }));
+	const budgetMs = Math.min(60_000, Math.floor(input.measure.timeoutMs / 10));
+	const work = async ({ head }: { head: BuiltEngine }, observe: Observe): Promise<LifetimeFound> => {
+		const { model, engine } = head.spec;
+		const limit = engine.gates.memoryGrowth;
+		const shapes = casesOf(head);
+		const asked = soaks
+			.filter(({ phase }) => shapes.length > 1 || phase !== "shape-changes")
+			.map((one) => ({ id: one.phase, inputs: {}, soak: { ...one, budgetMs } }));
+		const found = await observe({ engine: head, mode: "soak", cases: [...shapes, ...asked] });
+		const phases = found.flatMap((one) => ("parts" in one ? [] : (judgeGrowth(one, limit) ?? [])));
+		const growth = { state: growthState(phases), message: growthText(phases, limit), phases };
+		return { memoryGrowths: [{ model: model.name, engine: engine.name, ...growth }] };
+	};
 	return eachOf("memory-growth", items, work, { input, ports });
 }
 
 /** A reload takes as long as hundreds of runs. */
-const phases = [
+const soaks = [
 	{ phase: "same-shape", steps: 4096, samples: 120 },
 	{ phase: "shape-changes", steps: 4096, samples: 120 },
 	{ phase: "reloads", steps: 48, samples: 24 },
 ] as const;
-
-async function soak(
-	engine: BuiltEngine,
-	{ limit, budgetMs, observe }: { limit: number; budgetMs: number; observe: Observe },
-): Promise<GrowthPhase[]> {
-	const shapes = casesOf(engine);
-	const asked = phases
-		.filter(({ phase }) => shapes.length > 1 || phase !== "shape-changes")
-		.map((one) => ({ id: one.phase, inputs: {}, soak: { ...one, budgetMs } }));
-	const found = await observe({ engine, mode: "soak", cases: [...shapes, ...asked] });
-	return found.flatMap((one) => ("parts" in one ? [] : (judgeGrowth(one, limit) ?? [])));
-}
-
-const maxCaseBytes = 64 * 2 ** 20;
 
 /** At the optimum and the ends of the first profile, without sizes whose inputs take more than 64 MiB. */
 function casesOf({ spec, model }: BuiltEngine) {
@@ -193,6 +176,6 @@ function casesOf({ spec, model }: BuiltEngine) {
 	});
 	return [...new Map(sized)].flatMap(([id, tensors]) => {
 		const bytes = tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
-		return bytes > maxCaseBytes ? [] : [{ id, inputs: tensorsOf(tensors) }];
+		return bytes > 64 * 2 ** 20 ? [] : [{ id, inputs: tensorsOf(tensors) }];
 	});
 }

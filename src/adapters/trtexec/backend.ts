@@ -10,7 +10,7 @@ import { buildEngine, layersOf } from "./build.ts";
 import { calibrationOf } from "./calibrate.ts";
 import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
-import { inferCases, observe } from "./infer.ts";
+import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
 import { profileEngine, traceRun } from "./profile.ts";
 
@@ -54,7 +54,6 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		layersOf: ({ path }) => layersOf(path),
 		calibrationOf,
 		infer: (job) => inferCases(job, context),
-		observe: (job) => observe(job, context),
 		measure: (job) => measureRun(job, context),
 		profile: (job) => profileEngine(job, context),
 		trace: (job) => traceRun(job, context),

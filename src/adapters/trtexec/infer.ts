@@ -11,16 +11,7 @@ import { runArgs, SettingError } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
-import type {
-	BuiltEngine,
-	GoldenWorker,
-	InferCase,
-	InferJob,
-	InferResult,
-	InferredCase,
-	ObserveJob,
-	ObserveResult,
-} from "../../ports/backend.ts";
+import type { GoldenWorker, InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
@@ -32,49 +23,26 @@ import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
-	const { cases, timeoutMs, logPath, onCase } = job;
-	const worker = await workerFor(job.engine, context);
+	const { cases, mode, timeoutMs, logPath, onCase } = job;
+	const { path: enginePath, spec, assets } = job.engine;
+	// The Python worker cannot load plans for a DLA.
+	context.workerChoice ??= chooseWorker(context);
+	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
-		const result = await worker.infer({ ...loadOf(job.engine, context), cases, timeoutMs, logPath, onCase });
+		const { device } = context;
+		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
+		const onnxPath = job.engine.model.path;
+		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
+		const engine = { enginePath, onnxPath, isStripped, device, plugins };
+		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
-	return inferByTrtexec(job, context);
-}
-
-export async function observe(
-	{ engine, ...job }: ObserveJob,
-	context: TrtexecContext,
-): Promise<ObserveResult> {
-	const worker = await workerFor(engine, context);
-	if (worker === null) {
-		context.note("Start-up and memory growth need TensorRT's Python package, and no DLA: not measured.");
-		return { state: "absent" };
-	}
-	const result = await worker.infer({ ...loadOf(engine, context), ...job });
-	if (result.state === "failed") return result;
-	// A size that the engine does not take is not repeated.
-	const isAsked = (at: number): boolean => (job.cases[at]?.runs ?? job.cases[at]?.soak) !== undefined;
-	const refused = result.cases.find((one, at) => one.state === "failed" && isAsked(at));
-	if (refused?.state !== "failed")
-		return {
-			state: "done",
-			figures: result.cases.flatMap((one) => ("figures" in one ? (one.figures ?? []) : [])),
-		};
-	const message = `The engine did not run: ${refused.message}.`;
-	return { state: "failed", failure: { code: "tool-output", message, log: job.logPath } };
-}
-
-/** The Python worker cannot load plans for a DLA. */
-async function workerFor({ spec }: BuiltEngine, context: TrtexecContext): Promise<GoldenWorker | null> {
-	context.workerChoice ??= chooseWorker(context);
-	return spec.engine.tensorrt.dla === undefined ? context.workerChoice : null;
-}
-
-function loadOf({ path: enginePath, spec, assets, model }: BuiltEngine, { device }: TrtexecContext) {
-	const plugins = (assets?.plugins ?? []).map(({ path }) => path);
-	const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
-	return { enginePath, onnxPath: model.path, isStripped, device, plugins };
+	if (mode === undefined) return inferByTrtexec(job, context);
+	const message =
+		"Start-up and memory growth were not measured: they need TensorRT's Python package, and no DLA.";
+	context.note(message);
+	return { state: "failed", failure: { code: "tool-missing", message }, wallMs: 0 };
 }
 
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {

@@ -1,12 +1,18 @@
 // Judges the life of a process: how long it takes to the first inference, and whether its memory grows.
-import type { GrowthFigureName, GrowthPhase, PhaseName, StartUpStats } from "../../../generated/result.ts";
+import type {
+	GrowthFigureName,
+	GrowthPhase,
+	GrowthState,
+	PhaseName,
+	StartUpStats,
+} from "../../../generated/result.ts";
 import { median } from "../stats/quantile.ts";
 import { theilSen } from "../stats/theil-sen.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 
 /** `runs`: after the first, without pauses. `cold`: the plan was read from the disk. */
 export interface Start {
-	parts: Omit<StartUpStats["parts"], "total">;
+	parts: StartUpStats["parts"];
 	runs: readonly number[];
 	cold: boolean;
 }
@@ -36,11 +42,14 @@ export function summarizeStarts(starts: readonly Start[]): StartUpStats | null {
 	const [cold, warm] = [starts.filter((start) => start.cold), starts.filter((start) => !start.cold)];
 	const [first] = warm;
 	if (first === undefined) return null;
-	const names = Object.keys(first.parts) as (keyof Start["parts"])[];
-	const middles = names.map((name) => [name, median(warm.map(({ parts }) => parts[name]))]);
+	const parts = Object.keys(first.parts).map((name) => [
+		name,
+		median(warm.map((one) => one.parts[name] ?? 0)),
+	]);
 	return {
 		processes: warm.length,
-		parts: { ...Object.fromEntries(middles), total: median(warm.map(totalMs)) },
+		parts: Object.fromEntries(parts),
+		totalMs: median(warm.map(totalMs)),
 		coldMs: cold.length === 0 ? null : median(cold.map(totalMs)),
 		steadyAfter: Math.round(median(warm.map(({ runs }) => 1 + steadyAfter(runs)))),
 	};
@@ -53,10 +62,9 @@ export function steadyAfter(runs: readonly number[]): number {
 	return at < 0 ? runs.length : at;
 }
 
-/** Neighbouring samples depend on each other, blocks of them hardly; two jumps in twelve blocks are no slope. */
+/** Samples depend on their neighbours, blocks of them hardly; two jumps in twelve blocks are no slope. */
 const blocks = 12;
-const perSteps = 1000;
-/** What is no growth in all: the driver hands out 2 MiB at a time, and C's allocator moves as much. */
+/** No growth if this is all: the driver hands out 2 MiB at a time, and C's allocator moves as much. */
 const grain = 2 ** 22;
 const figures = ["reserved", "resident", "used"] as const;
 
@@ -65,7 +73,7 @@ export function judgeGrowth({ samples, steps, ...of }: Soak, limit: number): Gro
 	const [, , usedBytes = null, liveBlocks = null] = samples.at(-1) ?? [];
 	const size = Math.floor(samples.length / blocks);
 	if (size === 0) return null;
-	const scale = perSteps / (size * steps);
+	const scale = 1000 / (size * steps);
 	const judged = figures.slice(0, usedBytes === null ? 2 : 3).map((figure, column) => {
 		// What does not fill a block is more warm-up.
 		const values = samples.slice(samples.length % blocks).map((sample) => sample[column] ?? 0);
@@ -81,19 +89,9 @@ export function judgeGrowth({ samples, steps, ...of }: Soak, limit: number): Gro
 	return { ...of, steps: steps * samples.length, peakBytes, usedBytes, liveBlocks, figures: judged };
 }
 
-/** Bytes per 1,000 steps of what grows. */
-export function growing(phases: readonly GrowthPhase[]): Map<string, number> {
-	return new Map(
-		phases.flatMap(({ phase, figures }) =>
-			figures.flatMap(({ figure, slope, grows }) => (grows ? [[`${phase} ${figure}`, slope] as const] : [])),
-		),
-	);
-}
-
-/** Whether what grows in the head grows at least half as fast in the base, so that the change is not the cause. */
-export function growsAlike(base: readonly GrowthPhase[], head: readonly GrowthPhase[]): boolean {
-	const own = growing(base);
-	return [...growing(head)].every(([what, slope]) => (own.get(what) ?? 0) >= slope / 2);
+export function growthState(phases: readonly GrowthPhase[]): GrowthState {
+	if (phases.length === 0) return "unknown";
+	return phases.some(({ figures }) => figures.some(({ grows }) => grows)) ? "grows" : "steady";
 }
 
 export const figureLabels: Readonly<Record<GrowthFigureName, string>> = {

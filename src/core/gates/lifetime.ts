@@ -29,7 +29,6 @@ export function judgeMemoryGrowth(
 	level: Level,
 ): GateResult[] {
 	const unknown = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
-	const status = ({ steady: "pass", grows: "fail", known: "warn", unknown } as const)[state];
-	const why = state === "known" ? " The base's engine grows too." : "";
-	return placeVerdict(["memory-growth", status, message + why], { model, engine }, { config, ...level });
+	const status = ({ steady: "pass", grows: "fail", unknown } as const)[state];
+	return placeVerdict(["memory-growth", status, message], { model, engine }, { config, ...level });
 }

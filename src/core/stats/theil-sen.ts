@@ -2,7 +2,7 @@
 import { groupBy } from "../group.ts";
 import { median } from "./quantile.ts";
 
-/** Two-sided 99 %, of the normal distribution. */
+/** Normal quantile. */
 const z99 = 2.5758293035489004;
 
 /**

@@ -26,11 +26,10 @@ const startColumns: readonly Column<StartRow>[] = [
 	heading("Engine", subjectName),
 	plain("side", ({ side }) => side),
 	plain("change", ({ comparison }) => changeWithInterval(comparison)),
-	numbers("first inference after", ({ stats }) => stats.parts.total, formatMs),
-	...(["plugins", "read", "deserialize", "context"] as const).map((part) =>
+	numbers("first inference", ({ stats }) => stats.totalMs, formatMs),
+	...["plugins", "read", "deserialize", "context", "first"].map((part) =>
 		numbers<StartRow>(part, ({ stats }) => stats.parts[part], formatMs),
 	),
-	numbers("first run", ({ stats }) => stats.parts.first, formatMs),
 	numbers("plan not in memory", ({ stats }) => stats.coldMs, formatMs),
 	numbers("runs until steady", ({ stats }) => stats.steadyAfter, formatCount),
 ];

@@ -7,8 +7,8 @@ import {
 	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
+	encodeHeader,
 	encodeRefit,
-	encodeSoak,
 	parseMessage,
 	type WorkerHello,
 	type WorkerMessage,
@@ -167,7 +167,7 @@ export function encodeFitting(
 	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
-	if (soak !== undefined) return [encodeSoak(wireId, soak)];
+	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {

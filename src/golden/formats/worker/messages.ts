@@ -1,7 +1,7 @@
 // Frames between trtgate and the golden worker, and the messages in them; worker/README.md describes both.
 
 import type { DType } from "../../../../generated/golden.ts";
-import type { SoakRequest, WorkerFigures } from "../../../core/compare/lifetime.ts";
+import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 
@@ -157,10 +157,7 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/**
- * In order; tensors are not copied. `beside`: ids of the same case at the same time, each with a result of its own. `runs`:
- * it is timed, and run so often again.
- */
+/** In order, not copied. `beside`: ids of the same case at the same time, each with a result. `runs`: to be timed. */
 export function encodeCase(
 	id: string,
 	inputs: Readonly<Record<string, Tensor>>,
@@ -183,11 +180,6 @@ export function encodeCase(
 /** Answered by a result without outputs. */
 export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
 	return encodeHeader({ kind: "refit", id, weights }, 0);
-}
-
-/** Answered by figures. */
-export function encodeSoak(id: string, request: SoakRequest): Uint8Array {
-	return encodeHeader({ kind: "soak", id, ...request }, 0);
 }
 
 export function encodeEnd(): Uint8Array {
