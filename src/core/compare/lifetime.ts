@@ -69,7 +69,7 @@ const grain = 2 ** 22;
 const figures = ["reserved", "resident", "used"] as const;
 
 /** @param limit bytes per 1,000 steps. null: too few samples. */
-export function judgeGrowth({ samples, steps, ...of }: Soak, limit: number): GrowthPhase | null {
+export function judgeGrowth({ phase, shapes, samples, steps }: Soak, limit: number): GrowthPhase | null {
 	const [, , usedBytes = null, liveBlocks = null] = samples.at(-1) ?? [];
 	const size = Math.floor(samples.length / blocks);
 	if (size === 0) return null;
@@ -86,7 +86,8 @@ export function judgeGrowth({ samples, steps, ...of }: Soak, limit: number): Gro
 		return { figure, slope: slope * scale, interval: [low * scale, high * scale] as [number, number], grows };
 	});
 	const peakBytes = Math.max(...samples.map(([reserved]) => reserved));
-	return { ...of, steps: steps * samples.length, peakBytes, usedBytes, liveBlocks, figures: judged };
+	const ran = { phase, shapes, steps: steps * samples.length };
+	return { ...ran, peakBytes, usedBytes, liveBlocks, figures: judged };
 }
 
 export function growthState(phases: readonly GrowthPhase[]): GrowthState {

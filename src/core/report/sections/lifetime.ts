@@ -12,8 +12,8 @@ import { changeWithInterval, dash } from "../comparison-format.ts";
 import {
 	type Column,
 	heading,
-	long,
 	numbers,
+	numeric,
 	plain,
 	type ReportSection,
 	sentence,
@@ -25,10 +25,10 @@ type StartRow = StartUpResult & { side: string; stats: StartUpStats };
 const startColumns: readonly Column<StartRow>[] = [
 	heading("Engine", subjectName),
 	plain("side", ({ side }) => side),
-	plain("change", ({ comparison }) => changeWithInterval(comparison)),
+	plain("change", ({ side, comparison }) => (side === "head" ? changeWithInterval(comparison) : "")),
 	numbers("first inference", ({ stats }) => stats.totalMs, formatMs),
 	...["plugins", "read", "deserialize", "context", "first"].map((part) =>
-		numbers<StartRow>(part, ({ stats }) => stats.parts[part], formatMs),
+		numbers<StartRow>(part === "first" ? "first run" : part, ({ stats }) => stats.parts[part], formatMs),
 	),
 	numbers("plan not in memory", ({ stats }) => stats.coldMs, formatMs),
 	numbers("runs until steady", ({ stats }) => stats.steadyAfter, formatCount),
@@ -61,7 +61,7 @@ const phaseColumns: readonly Column<PhaseRow>[] = [
 	heading("Engine", subjectName),
 	plain("steps", ({ phase, steps }) => `${formatCount(steps)} ${phaseLabels[phase]}`),
 	...(["reserved", "used", "resident"] as const).map((wanted) =>
-		long<PhaseRow>(figureLabels[wanted], ({ figures }) => {
+		numeric<PhaseRow>(figureLabels[wanted], ({ figures }) => {
 			const found = figures.find(({ figure }) => figure === wanted);
 			return found === undefined ? dash : `${bytes(found.slope)} (${found.interval.map(bytes).join(" … ")})`;
 		}),
