@@ -16,6 +16,7 @@ import { recordError, ToolError } from "../core/errors.ts";
 import { fillInput } from "../core/fill.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { runsWithoutBase } from "../core/plan/plan.ts";
+import { counted } from "../core/text/labels.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
 import { sizesAt } from "../golden/core/probes/subject.ts";
 import { tensorBytes } from "../golden/core/tensor/tensor.ts";
@@ -39,6 +40,7 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 	work: (item: Item, observe: Observe) => Promise<LifetimeFound>,
 	{ input, ports }: { input: MeasureInput; ports: LifetimePorts },
 ): AsyncGenerator<LifetimeFound> {
+	if (items.length === 0) return;
 	ports.progress.stage(what, items.length);
 	const { measure, outFolder } = input;
 	const observe: Observe = async (job) => {
@@ -64,7 +66,7 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 			yield { errors: [{ ...fault, model: model.name, engine: engine.name }] };
 		}
 	}
-	ports.progress.done("");
+	ports.progress.done(counted(items.length, "engine"));
 }
 
 /** At the first workload of each engine. */
