@@ -347,13 +347,13 @@ function hostile(): Result {
 		startUps: each((name, subject) => {
 			const parts = { [name]: 1, first: -1 };
 			const stats = { processes: 1, parts, totalMs: 1e300, coldMs: -1, steadyAfter: 1 };
-			return { ...subject, comparison: buildComparison({ reason: name }), base: stats, head: stats };
+			return { ...subject, comparison: buildComparison({ reason: name }), base: null, head: stats };
 		}),
 		memoryGrowths: each((name, subject) => {
 			const figure = {
 				figure: "used" as const,
-				slope: -1e300,
-				interval: [-1e300, 1e300] as [number, number],
+				slope: -1,
+				interval: [-1, 1e300] as [number, number],
 			};
 			const phase = {
 				phase: "reloads" as const,
