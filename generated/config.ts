@@ -67,6 +67,7 @@ export type ProbesWhen = "new" | "on" | "nightly" | "off";
 export type ProbeName =
 	"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit";
 export type AcceptedFigure = "latency" | "work" | "p99" | "memory" | "engine-size" | "build-time";
+export type MeasureWhen = "always" | "nightly" | "off";
 /** The job's runs-on: a label, a list of labels, or a group with labels. */
 export type RunsOnFile =
 	| string
@@ -243,6 +244,8 @@ export interface GatesFile {
 	payoff?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
 	"precision-coverage"?: ThresholdFile;
+	"start-up"?: ThresholdFile;
+	"memory-growth"?: SizeFile;
 	"precision-drop"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	work?: ThresholdFile;
@@ -320,6 +323,8 @@ export interface MeasureFile {
 	"cuda-graph"?: boolean;
 	transfers?: boolean;
 	"spin-wait"?: boolean;
+	"start-up"?: MeasureWhen;
+	"memory-growth"?: MeasureWhen;
 }
 export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */

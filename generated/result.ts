@@ -25,6 +25,12 @@ export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type Interval = [number, number];
+/** unknown: the message says why. */
+export type GrowthState = "steady" | "grows" | "unknown";
+/** What one step is: a run at the same shapes, a run at other shapes than before, or the engine freed, loaded and run. */
+export type PhaseName = "same-shape" | "shape-changes" | "reloads";
+/** used: counted in TensorRT's allocator. reserved: GPU memory. resident: host memory of the process. */
+export type GrowthFigureName = "used" | "reserved" | "resident";
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 /** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
 export type LayerUnitName = "M instructions";
@@ -54,6 +60,8 @@ export type GateName =
 	| "accept"
 	| "probe"
 	| "interface"
+	| "start-up"
+	| "memory-growth"
 	| "trend";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
@@ -115,6 +123,10 @@ export interface Result {
 	bisections?: Bisection[];
 	/** Engines of the head timed against another engine of their model, which `against` names. */
 	siblings?: SiblingResult[];
+	/** How long fresh processes take to the first inference. */
+	startUps?: StartUpResult[];
+	/** Whether the memory of a process grows while it runs and reloads an engine. */
+	memoryGrowths?: MemoryGrowthResult[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -599,6 +611,54 @@ export interface ArmStats {
 export interface Limits {
 	warn?: number;
 	fail?: number;
+}
+export interface StartUpResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	comparison: Comparison;
+	base: StartUpStats | null;
+	head: StartUpStats | null;
+}
+/** Medians over processes. */
+export interface StartUpStats {
+	processes: number;
+	/** In ms. plugins, read, deserialize (with a refit, if the plan is stripped), context: its creation; first: the first inference, with its buffers and copies of its inputs. */
+	parts: {
+		[k: string]: number;
+	};
+	totalMs: number;
+	/** The total where the plan was not in the page cache; null where it could not be dropped. */
+	coldMs: number | null;
+	/** Runs before the time of a run is steady. */
+	steadyAfter: number;
+}
+export interface MemoryGrowthResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	state: GrowthState;
+	message: string;
+	phases: GrowthPhase[];
+}
+export interface GrowthPhase {
+	phase: PhaseName;
+	/** After the warm-up. */
+	steps: number;
+	shapes: number;
+	/** Most GPU memory that samples find taken since the process has a CUDA context. */
+	peakBytes: number;
+	/** What TensorRT and the inputs and outputs hold of it at the end; null if TensorRT's allocations cannot be counted. */
+	usedBytes: number | null;
+	liveBlocks: number | null;
+	figures: GrowthFigure[];
+}
+export interface GrowthFigure {
+	figure: GrowthFigureName;
+	/** Theil-Sen slope in bytes per 1,000 steps. */
+	slope: number;
+	interval: Interval;
+	grows: boolean;
 }
 export interface WorkloadResult {
 	part?: PartName;

@@ -7,6 +7,7 @@ import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
+import { judgeMemoryGrowth, judgeStartUp } from "../core/gates/lifetime.ts";
 import { judgePayoff } from "../core/gates/payoff.ts";
 import { judgePrecision } from "../core/gates/precision.ts";
 import { judgeSparsity } from "../core/gates/sparsity.ts";
@@ -79,6 +80,8 @@ export function concludeResult(
 		probes: someOf(facts.probes),
 		bisections: someOf(facts.bisections),
 		siblings: someOf(facts.siblings),
+		startUps: someOf(facts.startUps),
+		memoryGrowths: someOf(facts.memoryGrowths),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
@@ -151,6 +154,8 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			const workload = workloads.find(({ name }) => name === sibling.workload);
 			return workload === undefined ? [] : judgePayoff(sibling, workload, { config, errors: facts.errors });
 		}),
+		...judgeEach(facts.startUps, (found, engine) => judgeStartUp(found, config, engine)),
+		...judgeEach(facts.memoryGrowths, (found, engine) => judgeMemoryGrowth(found, config, engine)),
 		...judgeChange(facts, input),
 	];
 }

@@ -1,4 +1,5 @@
 // The stages that use built engines.
+import type { MeasureWhen } from "../../generated/config.ts";
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
@@ -10,6 +11,7 @@ import { uncheckedNotes } from "../golden/stages/timed-sizes.ts";
 import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
+import { soakEngines, timeStarts } from "../stages/lifetime.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
@@ -137,6 +139,19 @@ export async function* timeSiblings(timing: MeasureInput, run: RunContext): Asyn
 		"Both engines are the base's, from the cache; nightly runs and unchanged-models: verify time them";
 	if (names.size > 0) yield { notes: [`Payoff not timed: ${listNames([...names])}. ${why}.`] };
 	yield* measureSiblings(due, timing, run.ports);
+}
+
+export async function* observeEngines(
+	engines: readonly BuiltEngine[],
+	timing: MeasureInput,
+	{ input, ports }: RunContext,
+): AsyncGenerator<Found> {
+	const { startUp, memoryGrowth } = timing.measure;
+	const isDue = (when: MeasureWhen): boolean =>
+		when === "always" || (when === "nightly" && input.isScheduled === true);
+	if (isDue(startUp)) yield* timeStarts(timing, ports);
+	stopIfInterrupted(ports);
+	if (isDue(memoryGrowth)) yield* soakEngines(engines, timing, ports);
 }
 
 function whyNoBase(

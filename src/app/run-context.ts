@@ -85,6 +85,8 @@ type ResultLists = Required<
 		| "probes"
 		| "bisections"
 		| "siblings"
+		| "startUps"
+		| "memoryGrowths"
 		| "errors"
 		| "notes"
 		| "files"
@@ -121,6 +123,8 @@ export const noFacts = {
 	probes: [],
 	bisections: [],
 	siblings: [],
+	startUps: [],
+	memoryGrowths: [],
 	rows: [],
 	errors: [],
 	notes: [],

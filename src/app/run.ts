@@ -24,6 +24,7 @@ import {
 	bisectGoldens,
 	countWorkloads,
 	measureAgain,
+	observeEngines,
 	probeEngines,
 	timeSiblings,
 	timingOf,
@@ -123,6 +124,8 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 		yield* measure(timing, ports);
 		yield* measureAgain(timing, run);
 		yield* timeSiblings(timing, run);
+		yield enterStage("lifetime", ports);
+		yield* observeEngines(engines, timing, run);
 	}
 	yield { notes: ports.telemetry.degradations() };
 	yield enterStage("explain", ports);

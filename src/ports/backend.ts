@@ -1,6 +1,7 @@
 // Builds and runs engines.
 
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
+import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
 import type { FilledInput } from "../core/fill.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
@@ -40,9 +41,17 @@ export interface Calibration {
 	ranges: ReadonlyMap<string, number>;
 }
 
+/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
+export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
+
+/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
+export type WorkerMode = "warm" | "cold" | "soak";
+
 export interface InferJob {
 	engine: BuiltEngine;
-	cases: readonly InferCase[];
+	cases: readonly WorkerCase[];
+	/** Only a golden worker gives figures; without one the job fails as tool-missing. */
+	mode?: WorkerMode;
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -51,7 +60,7 @@ export interface InferJob {
 }
 
 export type InferredCase =
-	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>> }
+	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>>; figures?: WorkerFigures }
 	| { id: string; state: "failed"; message: string; code?: string };
 
 export type InferResult =
@@ -59,7 +68,8 @@ export type InferResult =
 	| { state: "done"; cases: readonly InferredCase[]; wallMs: number; isSeparate?: true }
 	| { state: "failed"; failure: ToolFailure; wallMs: number };
 
-export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "timeoutMs" | "onCase"> {
+export interface GoldenWorkerJob
+	extends Pick<InferJob, "cases" | "mode" | "logPath" | "timeoutMs" | "onCase"> {
 	enginePath: string;
 	/** Whose weights a refit gives. */
 	onnxPath: string;

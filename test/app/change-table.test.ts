@@ -40,7 +40,7 @@ preflight: { tensorrt: "10.6", strict: false }
 baseline: { from: base-ref }
 comparators: { mine: { command: [python3, compare.py] } }
 runners: [{ name: h200, labels: [self-hosted, h200] }]
-measure: { pairs: [5, 8], warm-up: 1s, duration: 1s, timeout: 5m, build-timeout: 10m, threads: 1, rebuilds: 1, unchanged-models: verify, identical-engines: skip, cuda-graph: true, transfers: false, spin-wait: true }
+measure: { pairs: [5, 8], warm-up: 1s, duration: 1s, timeout: 5m, build-timeout: 10m, threads: 1, rebuilds: 1, unchanged-models: verify, identical-engines: skip, cuda-graph: true, transfers: false, spin-wait: true, start-up: nightly, memory-growth: nightly }
 gates:
   latency: { warn: 2%, fail: 3% }
   p99: { warn: 10%, fail: 20% }
@@ -50,6 +50,8 @@ gates:
   precision-coverage: { warn: 90%, fail: 50% }
   precision-drop: { warn: 5%, fail: 20% }
   max-latency: 1s
+  start-up: { warn: 5% }
+  memory-growth: 2MiB
   golden: { relative-l2: 0.001, existing: fail, error-growth: { warn: 2, fail: 10 } }
   inconclusive: fail
   not-comparable: fail
@@ -109,6 +111,8 @@ build-time: { warn: 500% } → build-time: { warn: off }
 precision-coverage: { warn: 90%, fail: 50% } → precision-coverage: { warn: 50%, fail: 1% }
 precision-drop: { warn: 5%, fail: 20% } → precision-drop: { fail: off }
 max-latency: 1s → 10m
+start-up: { warn: 5% } → start-up: { fail: 50% }
+memory-growth: 2MiB → 1GiB
 relative-l2: 0.001 → 10
 existing: fail → warn
 error-growth: { warn: 2, fail: 10 } → error-growth: { fail: off }
@@ -140,6 +144,9 @@ identical-engines: skip → measure
 cuda-graph: true → false
 transfers: false → true
 spin-wait: true → false
+start-up: nightly → off
+memory-growth: nightly → always
+memory-growth: nightly → off
 tensorrt: "10.6" → tensorrt: "8.6"
 strict: false → true
 baseline: { from: base-ref } → baseline: { from: pinned, ref: HEAD }

@@ -83,6 +83,18 @@ def paired():
     return rows
 
 
+def slopes():
+    # Series as memory gives them: flat, a leak, steps of the driver, one jump and two, noise, and ties of all kinds.
+    n = np.arange(12.0)
+    series = [n * 0, n * 65536, np.floor(n / 4) * 2097152, (n > 5) * 2097152.0, np.floor(n / 3.9) * 2097152, n * 100 + np.round(rng.normal(0, 400, 12)), np.round(rng.normal(0, 5, 12))]
+    series += [np.round(rng.normal(0, 3, k) + 0.4 * np.arange(k)) for k in (2, 3, 5, 24, 61)]
+    rows = []
+    for y in series:
+        slope, _, low, high = stats.theilslopes(y, alpha=0.99)
+        rows.append({"values": y.tolist(), "slope": float(slope), "interval": [float(low), float(high)]})
+    return rows
+
+
 if __name__ == "__main__":
     oracle = {
         "made": {"numpy": np.__version__, "scipy": scipy.__version__},
@@ -93,6 +105,7 @@ if __name__ == "__main__":
         "large": large(),
         "means": means(),
         "paired": paired(),
+        "slopes": slopes(),
     }
     path = pathlib.Path(__file__).with_name("statistics.json")
     path.write_text(json.dumps(oracle, separators=(",", ":")) + "\n")

@@ -344,6 +344,28 @@ function hostile(): Result {
 		siblings: each((name, subject) =>
 			buildSibling({ ...subject, against: `${name}2`, workload: name }, 1, 0.1),
 		),
+		startUps: each((name, subject) => {
+			const parts = { [name]: 1, first: -1 };
+			const stats = { processes: 1, parts, totalMs: 1e300, coldMs: -1, steadyAfter: 1 };
+			return { ...subject, comparison: buildComparison({ reason: name }), base: null, head: stats };
+		}),
+		memoryGrowths: each((name, subject) => {
+			const figure = {
+				figure: "used" as const,
+				slope: -1,
+				interval: [-1, 1e300] as [number, number],
+			};
+			const phase = {
+				phase: "reloads" as const,
+				steps: -1,
+				shapes: 0,
+				peakBytes: -5,
+				usedBytes: -7,
+				liveBlocks: -1,
+			};
+			const phases = [{ ...phase, figures: [{ ...figure, grows: true }] }];
+			return { ...subject, state: "unknown" as const, message: name, phases };
+		}),
 		gates: each((name, subject) => {
 			const location = { path: name, line: 1, column: 1 };
 			return buildGate({ ...subject, gate: "p99", workload: name, status: "fail", message: name, location });

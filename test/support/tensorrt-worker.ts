@@ -54,6 +54,9 @@ export interface FakePlan {
 	stripped?: boolean;
 	behave?: { run: number; do: string }[];
 	bytesLeft?: number;
+	/** How long deserialization sleeps. */
+	loadMs?: number;
+	leak?: { bytes: number; each: "shape" | "run" | "load"; of: "driver" | "allocator" | "host" };
 }
 
 export function writePlan(folder: string, plan: FakePlan): string {

@@ -23,7 +23,7 @@ import { checkPlan, narrowsIntegers, runTrtexec, type TrtexecRun, writeInputs } 
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
-	const { cases, timeoutMs, logPath, onCase } = job;
+	const { cases, mode, timeoutMs, logPath, onCase } = job;
 	const { path: enginePath, spec, assets } = job.engine;
 	// The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
@@ -34,11 +34,15 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 		const onnxPath = job.engine.model.path;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
 		const engine = { enginePath, onnxPath, isStripped, device, plugins };
-		const result = await worker.infer({ ...engine, cases, timeoutMs, logPath, onCase });
+		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
-	return inferByTrtexec(job, context);
+	if (mode === undefined) return inferByTrtexec(job, context);
+	const message =
+		"Start-up and memory growth were not measured: they need TensorRT's Python package, and no DLA.";
+	context.note(message);
+	return { state: "failed", failure: { code: "tool-missing", message }, wallMs: 0 };
 }
 
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {

@@ -1,5 +1,12 @@
 // The resolved configuration: defaults filled in, units converted, the source of each value known.
-import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
+import type {
+	AcceptFile,
+	BaseFile,
+	MeasureWhen,
+	Precision,
+	ProbeName,
+	ProbesWhen,
+} from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
 export type Source =
@@ -128,6 +135,8 @@ export interface MeasureConfig {
 	cudaGraph: boolean;
 	transfers: boolean;
 	spinWait: boolean;
+	startUp: MeasureWhen;
+	memoryGrowth: MeasureWhen;
 }
 
 export interface RunnerConfig {

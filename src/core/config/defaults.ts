@@ -27,6 +27,9 @@ export const defaultMeasure: MeasureConfig = {
 	cudaGraph: true,
 	transfers: false,
 	spinWait: true,
+	// Half a minute and up to three minutes for an engine.
+	startUp: "nightly",
+	memoryGrowth: "nightly",
 };
 
 type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "cache"> & {

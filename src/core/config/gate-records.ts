@@ -22,7 +22,7 @@ export interface GateRecord {
 	 */
 	kind: "shares" | "factors" | "precisions" | "setting" | Unit;
 	level: "workload" | "engine";
-	byDefault?: Threshold | Readonly<Record<Precision, number>> | string;
+	byDefault?: Threshold | Readonly<Record<Precision, number>> | string | number;
 	options?: readonly string[];
 	occasions?: Readonly<Partial<Record<Occasion, string>>>;
 	label?: string;
@@ -73,6 +73,23 @@ const gateRecords = {
 		name: "build-time",
 		label: "build time",
 		byDefault: { warn: 0.5 },
+	},
+	// Processes scatter by a few percent.
+	startUp: {
+		kind: "shares",
+		level: "engine",
+		isSpeed: true,
+		name: "start-up",
+		label: "start-up",
+		byDefault: { warn: 0.1 },
+	},
+	// In 1,000 runs; less hides in the 2 MiB that the driver hands out at a time.
+	memoryGrowth: {
+		kind: "size",
+		level: "engine",
+		name: "memory-growth",
+		label: "memory growth",
+		byDefault: 2 ** 20,
 	},
 	maxLatencyMs: {
 		...limit,
@@ -156,7 +173,9 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 	: Gate extends { kind: "precisions" }
 		? Readonly<Record<Precision, number>>
 		: Gate extends { kind: Unit }
-			? number | undefined
+			? Gate extends { byDefault: number }
+				? number
+				: number | undefined
 			: Threshold;
 
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };

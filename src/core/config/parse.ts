@@ -200,6 +200,8 @@ export const measureKeys = {
 	"cuda-graph": "cudaGraph",
 	transfers: "transfers",
 	"spin-wait": "spinWait",
+	"start-up": "startUp",
+	"memory-growth": "memoryGrowth",
 } as const satisfies Record<keyof MeasureFile, keyof MeasureConfig>;
 
 function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {

@@ -252,6 +252,8 @@ function leafOf(key: string, value: unknown): Rule {
 		pointer: `/${name.replaceAll(".", "/")}`,
 	};
 	if (Array.isArray(value)) rule.shown = value.join(", ") || "all";
+	const rank = ["always", "nightly", "off"].indexOf(String(value));
+	if (rank >= 0 && key.startsWith("measure.")) return { ...rule, laxness: rank };
 	const most: unknown = Array.isArray(value) ? value.at(-1) : value;
 	return typeof most === "number" || typeof most === "boolean" ? { ...rule, laxness: -Number(most) } : rule;
 }

@@ -149,7 +149,7 @@ interface Context {
 	isExplained: boolean;
 }
 
-function comparedStatus(
+export function comparedStatus(
 	comparison: Comparison,
 	limits: Threshold,
 	{ gates, isExplained }: Context,

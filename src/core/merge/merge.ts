@@ -161,12 +161,14 @@ const recordKeys = [
 	"probes",
 	"bisections",
 	"siblings",
+	"startUps",
+	"memoryGrowths",
 	"workloads",
 	"gates",
 	"errors",
 ] as const satisfies readonly (keyof Result)[];
 type Records = Pick<Result, (typeof recordKeys)[number]>;
-const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 10));
+const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 12));
 
 /** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {

@@ -12,6 +12,7 @@ import {
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
+import { memoryGrowthSection, startUpSection } from "./sections/lifetime.ts";
 import {
 	checkSection,
 	environmentSection,
@@ -37,6 +38,8 @@ export const reportSections: readonly ReportSection[] = [
 	partSection,
 	workloadSection,
 	siblingSection,
+	startUpSection,
+	memoryGrowthSection,
 	evidenceSection,
 	graphCostSection,
 	trendSection,

@@ -28,6 +28,7 @@ it("docs/configuration.md names every key", () => {
 	expect(unknown).toEqual([]);
 });
 
+const measureText = page.slice(page.indexOf("\n## measure\n"));
 const gatesText = page.slice(page.indexOf("\n## gates\n"));
 
 it.each(gateEntries.map(([, gate]) => gate))(
@@ -41,7 +42,11 @@ it.each(gateEntries.map(([, gate]) => gate))(
 			}
 		} else
 			expect(documented(name, gatesText)).toMatch(
-				kind === "setting" ? new RegExp(`^\`${byDefault}\`(;|$)`) : /^(none|by precision)$/,
+				typeof byDefault === "string"
+					? new RegExp(`^\`${byDefault}\`(;|$)`)
+					: typeof byDefault === "number"
+						? `\`${byDefault / 2 ** 20}MiB\``
+						: /^(none|by precision)$/,
 			);
 	},
 );
@@ -58,7 +63,7 @@ it("docs/configuration.md reports the other defaults", () => {
 		const text = name.endsWith("Ms")
 			? seconds(value as number)
 			: code(Array.isArray(value) ? `[${value.join(", ")}]` : value);
-		expect([key, documented(key)]).toEqual([key, text]);
+		expect([key, documented(key, name === "" ? undefined : measureText)]).toEqual([key, text]);
 	}
 });
 

@@ -8,6 +8,7 @@ import {
 	sampleMean,
 	tCritical,
 } from "../../../src/core/stats/quantile.ts";
+import { theilSen } from "../../../src/core/stats/theil-sen.ts";
 import oracle from "../../oracles/statistics.json" with { type: "json" };
 
 function expectClose(got: number, expected: number, tolerance = 1e-9) {
@@ -61,6 +62,19 @@ test("quantiles of nothing are not a number, and of one value that value", () =>
 	for (const p of [0, 0.99, 1]) expect(harrellDavis(one, p)).toBe(3);
 	expect(median([3])).toBe(3);
 });
+
+test.each(oracle.slopes)(
+	"the slope of $values and its interval agree with scipy",
+	({ values, ...expected }) => {
+		const { slope, low, high } = theilSen(values);
+		for (const [got, wanted] of [
+			[slope, expected.slope],
+			[low, expected.interval[0]],
+			[high, expected.interval[1]],
+		])
+			expect(got).toBeCloseTo(wanted ?? Number.NaN, 9);
+	},
+);
 
 test("means and their errors agree with scipy", () => {
 	for (const row of oracle.means) {

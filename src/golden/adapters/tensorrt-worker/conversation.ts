@@ -1,12 +1,13 @@
 // Talks to a golden worker, with several cases in flight, so that neither side waits for the other.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
-import type { InferCase, InferredCase } from "../../../ports/backend.ts";
+import type { InferredCase, WorkerCase } from "../../../ports/backend.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
 import {
 	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
+	encodeHeader,
 	encodeRefit,
 	parseMessage,
 	type WorkerHello,
@@ -18,7 +19,7 @@ const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
 interface ConversationOptions {
-	cases: readonly InferCase[];
+	cases: readonly WorkerCase[];
 	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
 	onCase?(done: number): void;
@@ -69,6 +70,8 @@ export function createConversation(options: ConversationOptions) {
 		if (index === null) return "an answer to a case that was not sent";
 		const id = cases[index]?.id ?? "";
 		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
+		else if (message.kind === "figures")
+			settle(index, { id, state: "done", outputs: {}, figures: message.figures });
 		else if (message.kind === "error")
 			settle(index, { id, state: "failed", message: message.message, code: message.code });
 		else settle(index, { id, state: "failed", message: message.message });
@@ -153,17 +156,18 @@ function createSender(
 }
 
 /** Indexes of a case and of those after it that run together with it. */
-function groupAt(cases: readonly InferCase[], first: number): number[] {
+function groupAt(cases: readonly WorkerCase[], first: number): number[] {
 	const next = cases.findIndex(({ together }, index) => index > first && !together);
 	return cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
 }
 
 export function encodeFitting(
 	[wireId = "", ...beside]: readonly string[],
-	{ inputs, refit }: Pick<InferCase, "inputs" | "refit"> = { inputs: {} },
+	{ inputs, refit, soak, runs }: Pick<WorkerCase, "inputs" | "refit" | "soak" | "runs"> = { inputs: {} },
 	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
+	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {
@@ -175,7 +179,7 @@ export function encodeFitting(
 	if (bytes > limits.payloadBytes)
 		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
-		return encodeCase(wireId, fitted, beside);
+		return encodeCase(wireId, fitted, { beside, runs });
 	} catch (error) {
 		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
 	}

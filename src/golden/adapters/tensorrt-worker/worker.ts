@@ -12,9 +12,9 @@ import type {
 	CalibrationJob,
 	GoldenWorker,
 	GoldenWorkerJob,
-	InferCase,
 	InferResult,
 	InferredCase,
+	WorkerCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
 import { encodeEnd } from "../../formats/worker/messages.ts";
@@ -63,6 +63,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 		`--engine=${job.enginePath}`,
 		`--onnx=${job.onnxPath}`,
 		...(job.isStripped ? ["--stripped"] : []),
+		...(job.mode === undefined ? [] : [`--mode=${job.mode}`]),
 	];
 	const run = { ...job, arguments: [...own, `--device=${job.device}`, ...plugins] };
 	const { record, outcome } = await converse(run, options);
@@ -114,7 +115,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 
 interface Run {
 	arguments: readonly string[];
-	cases: readonly InferCase[];
+	cases: readonly WorkerCase[];
 	timeoutMs: number;
 	logPath?: string;
 	onCase?(done: number): void;
@@ -145,7 +146,7 @@ async function converse(
 function describeStop(
 	record: ProcessRecord,
 	outcome: Outcome,
-	run: { cases: readonly InferCase[]; timeoutMs: number },
+	run: { cases: readonly WorkerCase[]; timeoutMs: number },
 ): ToolFailure {
 	// Cases are answered in order.
 	const current = outcome.hello === null ? undefined : run.cases[outcome.cases.indexOf(null)];

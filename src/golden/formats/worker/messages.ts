@@ -1,6 +1,7 @@
 // Frames between trtgate and the golden worker, and the messages in them; worker/README.md describes both.
 
 import type { DType } from "../../../../generated/golden.ts";
+import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 
@@ -142,6 +143,7 @@ export interface WorkerHello {
 export type WorkerMessage =
 	| WorkerHello
 	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
+	| { kind: "figures"; id: string; figures: WorkerFigures }
 	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end" };
@@ -155,11 +157,11 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** In order; tensors are not copied. `beside`: ids of the same case at the same time, each with a result of its own. */
+/** In order, not copied. `beside`: ids of the same case at the same time, each with a result. `runs`: to be timed. */
 export function encodeCase(
 	id: string,
 	inputs: Readonly<Record<string, Tensor>>,
-	beside: readonly string[] = [],
+	{ beside = [], runs }: { beside?: readonly string[]; runs?: number | undefined } = {},
 ): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
@@ -170,7 +172,8 @@ export function encodeCase(
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	const header = { kind: "case", id, ...(beside.length === 0 ? {} : { beside }), tensors };
+	const kind = runs === undefined ? "case" : "start-up";
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
@@ -189,6 +192,8 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 			return parseHello(header);
 		case "result":
 			return parseResult(header, payload);
+		case "figures":
+			return parseFigures(header);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -243,6 +248,18 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 	return unsupported === null
 		? { kind: "result", id, outputs }
 		: { kind: "unsupported-output", id, message: unsupported };
+}
+
+function isNumbers(value: unknown): value is number[] {
+	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
+}
+
+function parseFigures({ id, ...figures }: Header): WorkerMessage | string {
+	const { parts, runs, steps, samples } = figures;
+	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
+	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
+	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
+	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
 }
 
 interface Entry {

@@ -131,6 +131,34 @@ it("hostile messages may call an output __proto__, or its type constructor", () 
 	expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 });
 
+const start = { parts: { read: 1.5, first: 2 }, runs: [1, 1], cold: false };
+const soak = {
+	phase: "reloads",
+	steps: 2,
+	shapes: 1,
+	samples: [
+		[1, 2],
+		[1, 2, 3, 4],
+	],
+};
+
+it.each<[string, Record<string, unknown>, boolean]>([
+	["a start", start, true],
+	["a soak", soak, true],
+	["parts that are no times", { ...start, parts: { read: "1" } }, false],
+	["no runs", { ...start, runs: [] }, false],
+	["a sample that is no list", { ...soak, samples: [1] }, false],
+	["steps that are no number", { ...soak, steps: null }, false],
+	["nothing", {}, false],
+])("figures with %s are read: %s", (_, figures, isRead) => {
+	const message = parse({ kind: "figures", id: "a", ...figures }, new Uint8Array());
+	expect(message).toEqual(
+		isRead ? expect.objectContaining({ kind: "figures", id: "a" }) : "figures that cannot be read",
+	);
+	if (typeof message !== "string" && message.kind === "figures")
+		expect(message.figures).toMatchObject(figures);
+});
+
 it("hostile messages never make the reader throw", () => {
 	const words = "kind id tensors code message fatal engine device tensorrt inputs";
 	const word = fc.constantFrom(...words.split(" "));

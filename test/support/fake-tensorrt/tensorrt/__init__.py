@@ -41,6 +41,10 @@ class IOutputAllocator:
     pass
 
 
+class IGpuAllocator:
+    pass
+
+
 def init_libnvinfer_plugins(logger, namespace):
     logger.log(ILogger.VERBOSE, "never seen")
     return True
@@ -57,13 +61,15 @@ def bytes_of(dtype, shape):
 
 
 class Runtime:
+    gpu_allocator = None
+
     def __init__(self, logger):
         self.logger = logger
         self.engine_host_code_allowed = False
 
     def deserialize_cuda_engine(self, plan):
         try:
-            return ICudaEngine(json.loads(bytes(plan[28:]).decode()), self.logger)
+            return ICudaEngine(json.loads(bytes(plan[28:]).decode()), self.logger, self.gpu_allocator)
         except ValueError:
             self.logger.log(ILogger.ERROR, "IRuntime::deserializeCudaEngine: the plan is damaged")
             return None
@@ -107,10 +113,18 @@ class OnnxParserRefitter:
         return True
 
 
+lost = []
+
+
 class ICudaEngine:
     num_io_tensors = 0
 
-    def __init__(self, plan, logger):
+    def __init__(self, plan, logger, allocator):
+        time.sleep(plan.get("loadMs", 0) / 1e3)
+        self.allocator = allocator
+        self.weights = allocator.allocate(1 << 20, 256, 0) if allocator else 0
+        self.leak = plan.get("leak", {})
+        self.spill("load")
         self.plan = plan
         self.logger = logger
         self.tensors = {tensor["name"]: tensor for tensor in plan["inputs"] + plan["outputs"]}
@@ -121,6 +135,20 @@ class ICudaEngine:
         self.weight = 0.0 if plan.get("stripped") else 1.0
         self.calls = 0
         cuda.state["bytes_left"] = plan.get("bytesLeft", 1 << 40)
+
+    def __del__(self):
+        if self.allocator:
+            self.allocator.deallocate(self.weights)
+
+    def spill(self, when):
+        """What a plugin or TensorRT never frees."""
+        size = self.leak.get("bytes", 0) if self.leak.get("each") == when else 0
+        if size and self.leak["of"] == "host":
+            lost.append(b"\1" * size)
+        elif size and self.leak["of"] == "allocator" and self.allocator:
+            self.allocator.allocate(size, 256, 0)
+        elif size:
+            cuda.allocate(ctypes.byref(ctypes.c_uint64()), size)
 
     def get_tensor_name(self, index):
         return self.names[index]
@@ -172,6 +200,8 @@ class IExecutionContext:
         return True
 
     def set_input_shape(self, name, shape):
+        if tuple(shape) != self.shapes.get(name):
+            self.engine.spill("shape")
         self.shapes[name] = tuple(shape)
         return True
 
@@ -209,6 +239,7 @@ class IExecutionContext:
 
     def execute_async_v3(self, stream):
         self.runs += 1
+        self.engine.spill("run")
         for behaviour in self.engine.plan.get("behave", []):
             if behaviour["run"] == self.runs and not self.behave(behaviour["do"]):
                 return False

@@ -2,7 +2,7 @@
 import ctypes
 
 memory = {}
-state = {"lost": 0, "bytes_left": 1 << 40}
+state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0}
 errors = {2: (b"CUDA_ERROR_OUT_OF_MEMORY", b"out of memory"), 700: (b"CUDA_ERROR_ILLEGAL_ADDRESS", b"an illegal memory access was encountered")}
 
 
@@ -29,12 +29,20 @@ def allocate(target, size):
         return 2
     block = ctypes.create_string_buffer(size)
     memory[ctypes.addressof(block)] = block
+    state["taken"] += size
     target._obj.value = ctypes.addressof(block)
     return 0
 
 
 def free(address):
-    del memory[address]
+    state["taken"] -= len(memory.pop(address))
+    return 0
+
+
+def get_memory(free, total):
+    """The driver gives out 2 MiB at a time."""
+    total._obj.value = 1 << 40
+    free._obj.value = (1 << 40) - (-state["taken"] // (1 << 21)) * -(1 << 21)
     return 0
 
 
@@ -70,6 +78,7 @@ class Driver:
         self.cuStreamSynchronize = lambda stream: state["lost"]
         self.cuMemAlloc_v2 = allocate
         self.cuMemFree_v2 = free
+        self.cuMemGetInfo_v2 = get_memory
         self.cuMemcpyHtoDAsync_v2 = move
         self.cuMemcpyDtoHAsync_v2 = lambda *arguments: move(*arguments)
         self.cuMemsetD8Async = fill

@@ -1,0 +1,34 @@
+// Gates of the life of a process: the time to its first inference, and memory that grows.
+import type { GateResult, MemoryGrowthResult, StartUpResult } from "../../../generated/result.ts";
+import { renderVerdict } from "../compare/sentence.ts";
+import type { Config } from "../config/config.ts";
+import { comparedStatus, type Level, placeVerdict } from "./figures.ts";
+
+/** Less is within what a disk or another process costs. */
+const noticeableMs = 5;
+
+export function judgeStartUp(
+	{ model, engine, comparison }: StartUpResult,
+	config: Config,
+	level: Level,
+): GateResult[] {
+	const { gates } = level;
+	const { warn, fail } = gates.startUp;
+	const { verdict, base = 0, head = Number.POSITIVE_INFINITY } = comparison;
+	const isSmall = verdict === "regressed" && head - base < noticeableMs;
+	const isOff = warn === undefined && fail === undefined;
+	const judged = comparedStatus(comparison, gates.startUp, { gates, isExplained: true });
+	const status = isOff ? null : isSmall ? "pass" : judged;
+	const message = `Time to the first inference: ${renderVerdict(comparison)}`;
+	return placeVerdict(["start-up", status, message], { model, engine }, { config, ...level });
+}
+
+export function judgeMemoryGrowth(
+	{ model, engine, state, message }: MemoryGrowthResult,
+	config: Config,
+	level: Level,
+): GateResult[] {
+	const unknown = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	const status = ({ steady: "pass", grows: "fail", unknown } as const)[state];
+	return placeVerdict(["memory-growth", status, message], { model, engine }, { config, ...level });
+}

@@ -1,0 +1,84 @@
+// A whole run with a worker whose TensorRT is a stand-in: the head loads 50 ms longer and loses 64 KiB per change of shape.
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { expectSchema } from "../support/expect-schema.ts";
+import { expectExit, gateFolders, temporaryFolder, writeScript } from "../support/project.ts";
+import { writeArms } from "../support/replay/gate.ts";
+import { installReplay } from "../support/replay/install.ts";
+import { type FakePlan, missing, python, writePlan } from "../support/tensorrt-worker.ts";
+
+const comparison = "slower-head";
+const shape = [-1, 3, 32, 32];
+const plan: FakePlan = {
+	inputs: [{ name: "images", dtype: "FLOAT", shape }],
+	outputs: [{ name: "probabilities", dtype: "FLOAT", shape, op: "same", from: "images" }],
+	profiles: [{ images: [1, 8, 8].map((batch) => [batch, ...shape.slice(1)]) }],
+};
+const head: FakePlan = { ...plan, loadMs: 50, leak: { bytes: 65_536, each: "shape", of: "driver" } };
+
+/** The worker gets these plans in place of the replay's, which hold no engine. */
+function installPython(folder: string): void {
+	const paths = { base: writePlan(temporaryFolder(), plan), head: writePlan(temporaryFolder(), head) };
+	writeScript(
+		join(folder, "replay-bin/python3"),
+		`for argument do
+	shift
+	case "$argument" in --engine=*)
+		if head -n 1 "\${argument#--engine=}" | grep -q '"arm":"head"'
+		then argument="--engine=${paths.head}"
+		else argument="--engine=${paths.base}"
+		fi ;;
+	esac
+	set -- "$@" "$argument"
+done
+PYTHONPATH="${resolve("test/support/fake-tensorrt")}" exec "${python}" "$@"`,
+	);
+}
+
+async function gate(measure: string, hasPython = true) {
+	const folder = temporaryFolder();
+	writeArms(folder, comparison, (config) =>
+		config
+			.replace("golden: golden/golden.json", "")
+			.replace("probes: nightly", "probes: off")
+			.replace("unchanged-models: rebuild", `$&, ${measure}`),
+	);
+	const env = { PATH: installReplay(folder, { comparison }) };
+	if (hasPython) installPython(folder);
+	return gateFolders(folder, { env });
+}
+
+const suite = missing === null ? describe : describe.skip;
+
+suite("start-up and memory growth", () => {
+	it("find what loads longer and what leaks, and every report shows both", async () => {
+		const { run, result, report } = await gate("start-up: always, memory-growth: always");
+		expectExit(run, 1);
+		expectSchema(result, "result");
+		expect(result.startUps).toMatchObject([{ engine: "fp16", comparison: { verdict: "regressed" } }]);
+		expect(result.memoryGrowths).toMatchObject([{ engine: "fp16", state: "grows" }]);
+		const gates = new Map(result.gates.map((one) => [one.gate, one]));
+		expect(gates.get("start-up")).toMatchObject({
+			status: "warn",
+			message: expect.stringMatching(/^Time to the first inference: Slower: \+\d/),
+		});
+		expect(gates.get("memory-growth")).toMatchObject({
+			status: "fail",
+			message: expect.stringMatching(/^1,000 changes of shape: GPU memory grows by 6\d\.\d MiB/),
+		});
+		for (const name of ["report.md", "report.html", "terminal"]) {
+			expect(report(name)).toMatch(/Start-up of 1 engine/);
+			expect(report(name)).toMatch(/Memory growth of 1 engine/);
+			expect(report(name)).toMatch(/start-up gate warns|start-up warn/i);
+		}
+	});
+
+	it("are left to scheduled runs, and need Python", async () => {
+		const { result } = await gate("start-up: nightly, memory-growth: off");
+		expect([result.startUps, result.memoryGrowths]).toEqual([undefined, undefined]);
+		const without = await gate("start-up: always, memory-growth: always", false);
+		expect(without.result.notes).toContainEqual(
+			expect.stringMatching(/^Start-up and memory growth were not measured/),
+		);
+	});
+});
