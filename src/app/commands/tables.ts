@@ -203,6 +203,30 @@ export const reportTable = {
 	example: "trtgate report --merge parts/a parts/b --out merged",
 } as const satisfies CommandTable;
 
+export const reproTable = {
+	name: "repro",
+	positionals: ["RESULT|FOLDER"],
+	does: "packs one failure of a run into a folder to attach to an issue, or replays such a folder",
+	options: {
+		case: {
+			value: "NAME",
+			does: "The failure to pack: a golden case, or MODEL/ENGINE, or MODEL/ENGINE/CASE.",
+			otherwise: "the first",
+		},
+		config: { value: "FILE", does: "Config file of the run.", otherwise: "where the run found it" },
+		head: { value: "DIR", does: "Folder with the models of the run.", otherwise: "the config's" },
+		out: {
+			value: "DIR",
+			does: "Folder to write.",
+			otherwise: "trtgate-repro; for the results of a replay trtgate-repro-out",
+		},
+		"onnxruntime-folder": onnxruntimeFolder,
+		device: machine.device,
+		trtexec: machine.trtexec,
+	},
+	example: "trtgate repro trtgate-out --case detector/fp16",
+} as const satisfies CommandTable;
+
 export const acceptChangeTable = {
 	name: "accept",
 	positionals: ["RESULT"],

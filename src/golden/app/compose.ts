@@ -27,6 +27,14 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
+export const npyPacker: TensorPacker = {
+	ending: "npy",
+	pack: (tensor) => {
+		const bytes = encodeNpy(tensor);
+		return { bytes, sha256: hashOfBytes(bytes) };
+	},
+};
+
 /** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
 	how: {
@@ -61,13 +69,7 @@ export async function withGoldenPorts<Result>(
 		clock: systemClock(),
 		progress,
 		processes,
-		packer: {
-			ending: "npy",
-			pack: (tensor) => {
-				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: hashOfBytes(bytes) };
-			},
-		},
+		packer: npyPacker,
 	};
 	try {
 		return await inNewFolder("trtgate-golden-", (scratchFolder) =>
