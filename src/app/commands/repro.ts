@@ -2,90 +2,55 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
-import { BugError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { parseResult } from "../../core/report/parse-result.ts";
-import { compareReplay } from "../../core/repro/failures.ts";
-import { configTextOf, parseRepro, reproFiles } from "../../core/repro/recipe.ts";
-import { cleanMessage } from "../../core/text/escape.ts";
-import { reportFiles } from "../../stages/report.ts";
+import { parseRepro } from "../../core/repro/config.ts";
+import { chooseFailure, compareReplay, failuresOf, nameOf } from "../../core/repro/failures.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { checkOutFolder, makeOutFolder } from "../out-folder.ts";
-import { pack } from "../repro/pack.ts";
+import { packRepro } from "../repro-pack.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
-import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";
+import { parseArguments, readArgument, readResult } from "./arguments.ts";
 import { reproTable } from "./tables.ts";
 
 export async function repro(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, reproTable);
-	const given = args.positionals[0] ?? "";
 	const { cwd } = terminal;
-	if (existsSync(resolve(cwd, given, reproFiles.repro))) return replay(given, args, terminal);
-	const file = given.endsWith(".json") ? given : join(given, reportFiles.result);
-	const { text, path } = await readArgument(file, cwd, inputKinds.result);
-	const request = {
-		result: parseResult(text, path),
-		runFolder: dirname(resolve(cwd, file)),
-		wanted: args.text("case"),
-		config: args.text("config"),
-		head: args.text("head"),
-		out: resolve(cwd, args.text("out") ?? "trtgate-repro"),
-	};
-	await pack(request, terminal);
-	return exitCodes.ok;
-}
-
-/** Whoever made the folder is unknown: only its data is used, by a config that is made here. */
-async function replay(
-	given: string,
-	args: ArgumentsOf<typeof reproTable>,
-	terminal: Terminal,
-): Promise<number> {
-	const { cwd, environment } = terminal;
-	const head = resolve(cwd, given);
-	// Git obeys the settings of a repository.
-	if (existsSync(join(head, ".git")))
-		throw usageError(`${given} is a git repository.`, "Copy its files without .git.");
-	const { text, path } = await readArgument(join(given, reproFiles.repro), cwd, inputKinds.argument);
-	const recipe = parseRepro(text, path);
-	const out = resolve(cwd, args.text("out") ?? "trtgate-repro-out");
+	const { path, result: run } = await readResult(args.positionals[0] ?? "", cwd);
+	const failure = chooseFailure(failuresOf(run), args.text("case"));
+	const folder = dirname(resolve(cwd, path));
+	const isPacked = existsSync(join(folder, "repro.json"));
+	const out = resolve(cwd, args.text("out") ?? `trtgate-repro${isPacked ? "-out" : ""}`);
+	if (!isPacked) {
+		const config = args.text("config") ?? run.config.path;
+		await packRepro(failure, { run, config, head: args.text("head"), out }, terminal);
+		return exitCodes.ok;
+	}
+	const config = join(out, "repro.yml");
 	await checkOutFolder(out, terminal);
 	await makeOutFolder(out, fileStore());
-	const config = join(out, "repro.yml");
-	await fileStore().writeText(config, configTextOf(recipe));
-	const completed = await gate({
-		...{ cwd, environment, head, config, out, isFresh: true },
-		...args.given("trtexec"),
-		onnxruntimeFolder: args.text("onnxruntime-folder"),
-		inputs: args.given("device"),
+	await fileStore().writeText(config, await configFor(folder, terminal));
+	const { result } = await gate({
+		...{ cwd, environment: terminal.environment, head: folder, config, out, isFresh: true },
+		...{ ...args.given("trtexec"), inputs: {}, onStart: stopOnSignals },
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: false }),
-		onStart: stopOnSignals,
 	});
-	if (completed.state !== "ran")
-		throw new BugError({ code: "internal", message: "A replay was only planned." });
-	const { result } = completed;
-	const { recorded, backend } = recipe;
-	const { state, lines } = compareReplay(recorded, result);
+	const { isReproduced, lines } = compareReplay(failure, result);
 	const { name, version, device } = result.backend;
-	const about = `${recipe.recipe.model}/${recipe.recipe.engine}${recorded.case === undefined ? "" : `, case ${recorded.case}`}`;
-	const isSameModel = result.builds.every(
-		({ modelSha256 }) => (modelSha256 ?? recipe.recipe.modelSha256) === recipe.recipe.modelSha256,
-	);
-	const title =
-		state === "unknown" ? "not reproduced (the replay did not come as far as the failure)" : state;
-	terminal.echo(
-		[
-			`${title}: ${cleanMessage(about)}`,
-			...lines.map((line) => `  ${line}`),
-			`  recorded on ${cleanMessage(`${backend.name} ${backend.version}, ${backend.device}`)}; now ${name} ${version}, ${device}`,
-			...(isSameModel ? [] : ["  The model is not the recorded one."]),
-			"",
-		].join("\n"),
-	);
-	if (state === "unknown") terminal.err(result.errors.map(describeRecord).join(""));
-	terminal.err(`Report: ${out}/report.html\n`);
-	if (state === "unknown") return exitOfResult(result) || exitCodes.failed;
-	return state === "reproduced" ? exitCodes.ok : exitCodes.failed;
+	const title = `${isReproduced ? "reproduced" : "not reproduced"}: ${nameOf(failure)}`;
+	terminal.echo([title, ...lines, `on ${name} ${version}, ${device}\n`].join("\n  "));
+	if (isReproduced) return exitCodes.ok;
+	terminal.err(result.errors.map(describeRecord).join(""));
+	return exitOfResult(result) || exitCodes.failed;
+}
+
+/** The folder may be a stranger's: the schema of its config allows no programs. */
+async function configFor(folder: string, { cwd }: Terminal): Promise<string> {
+	// Git obeys the settings of a repository.
+	if (existsSync(join(folder, ".git")))
+		throw usageError(`${folder} is a git repository.`, "Remove its .git.");
+	const { text, path } = await readArgument(join(folder, "repro.json"), cwd, inputKinds.argument);
+	return JSON.stringify(parseRepro(text, path));
 }

@@ -210,18 +210,16 @@ export const reproTable = {
 	options: {
 		case: {
 			value: "NAME",
-			does: "The failure to pack: a golden case, or MODEL/ENGINE, or MODEL/ENGINE/CASE.",
-			otherwise: "the first",
+			does: "What to pack: CASE, MODEL/ENGINE or MODEL/ENGINE/CASE.",
+			otherwise: "the first failure",
 		},
-		config: { value: "FILE", does: "Config file of the run.", otherwise: "where the run found it" },
-		head: { value: "DIR", does: "Folder with the models of the run.", otherwise: "the config's" },
+		config: { value: "FILE", does: "The run's config file.", otherwise: "where the run found it" },
+		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
 		out: {
 			value: "DIR",
 			does: "Folder to write.",
-			otherwise: "trtgate-repro; for the results of a replay trtgate-repro-out",
+			otherwise: "trtgate-repro; of a replay trtgate-repro-out",
 		},
-		"onnxruntime-folder": onnxruntimeFolder,
-		device: machine.device,
 		trtexec: machine.trtexec,
 	},
 	example: "trtgate repro trtgate-out --case detector/fp16",

@@ -1,164 +1,97 @@
 // The failures of a run that can be packed, and whether a replay shows one again.
-import type { Recorded, RecordedCheck } from "../../../generated/repro.ts";
-import type { BuildRecord, GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
+import type { GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
-export interface PackedFailure {
-	model: string;
-	engine: string;
-	scope?: GoldenVerdict["scope"];
-	recorded: Recorded;
+export interface Failure {
+	/** run: the engine failed on its golden. */
+	kind: "build" | "run" | "case";
+	/** `model/engine`. */
+	id: string;
+	code: string;
+	says: string;
+	verdict?: GoldenVerdict;
 }
 
 type Facts = Pick<Result, "builds" | "findings" | "errors" | "golden">;
 
-/** Builds first, then engines that failed while they ran, then cases, those last that the base fails too. */
-export function failuresOf(result: Facts): PackedFailure[] {
-	const { builds, errors, golden } = result;
-	const cases = golden.flatMap(failedCase);
-	const isNew = ({ recorded }: PackedFailure) => recorded.code !== "existing";
+export function failuresOf({ builds, findings, errors, golden }: Facts): Failure[] {
 	return [
-		...builds.flatMap((build) => failedBuild(build, result)),
-		...errors.flatMap(({ model, engine, arm, workload, code, message }): PackedFailure[] => {
-			if (model === undefined || engine === undefined || arm === "base" || workload !== undefined) return [];
-			return [{ model, engine, recorded: { kind: "run", code, says: message, checks: [] } }];
+		...builds.flatMap(({ model, engine, arm, state, failure }): Failure[] => {
+			if (arm === "base" || state === "built") return [];
+			const found = findings.find(
+				(one) => one.model === model && one.arm !== "base" && one.severity === "error",
+			);
+			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
+			return [{ kind: "build", id: `${model}/${engine}`, code, says: title }];
 		}),
-		...cases.filter(isNew),
-		...cases.filter((failure) => !isNew(failure)),
+		...errors.flatMap(({ model, engine, arm, workload, code, message }): Failure[] => {
+			const isOther = engine === undefined || arm === "base" || workload !== undefined;
+			return isOther ? [] : [{ kind: "run", id: `${model}/${engine}`, code, says: message }];
+		}),
+		...golden.flatMap((verdict): Failure[] => {
+			const { model, engine, state: code, checks, fault, message = code } = verdict;
+			const hasWrong = failedChecks(verdict).length > 0;
+			if (!hasWrong && (code !== "error" || checks.length > 0 || fault !== undefined)) return [];
+			const says = hasWrong ? "Outputs do not match." : message;
+			return [{ kind: "case", id: `${model}/${engine}`, code, says, verdict }];
+		}),
 	];
 }
 
-function failedBuild(build: BuildRecord, { findings }: Pick<Facts, "findings">): PackedFailure[] {
-	const { model, engine, arm, state, failure } = build;
-	if (arm === "base" || state === "built") return [];
-	const found = findings.find(
-		(one) =>
-			one.arm !== "base" &&
-			one.severity !== "note" &&
-			one.model === model &&
-			(one.engine ?? engine) === engine,
-	);
-	const code = failure?.code ?? found?.code ?? state;
-	const says = failure?.title ?? found?.message ?? state;
-	return [{ model, engine, recorded: { kind: "build", code, says, checks: [] } }];
+/** Without those of commands, which are not packed. */
+export function failedChecks({ checks }: Pick<GoldenVerdict, "checks">): GoldenCheck[] {
+	return checks.filter(({ pass, metric }) => !pass && !metric.startsWith("custom "));
 }
 
-function failedCase(verdict: GoldenVerdict): PackedFailure[] {
-	const { model, engine, case: id, scope, state, fault, message } = verdict;
-	if (fault !== undefined || !["mismatch", "existing", "error"].includes(state)) return [];
-	// A repro holds no commands.
-	const checks = verdict.checks.filter(({ pass, metric }) => !pass && !metric.startsWith("custom "));
-	if (checks.length === 0 && state !== "error") return [];
-	const says = message ?? `${checks.length} of ${verdict.checks.length} checks fail`;
-	const whole = scope === "set" || undefined;
-	const recorded: Recorded = {
-		kind: "case",
-		code: state,
-		says,
-		case: id,
-		whole,
-		checks: checks.map(recordCheck),
-	};
-	return [{ model, engine, scope, recorded }];
+export function nameOf({ id, verdict }: Failure): string {
+	return cleanName(verdict === undefined ? id : `${id}/${verdict.case}`, 200);
 }
 
-function recordCheck({ output, metric, slice, got, allowed, bound, worst }: GoldenCheck): RecordedCheck {
-	const at = worst && `[${worst.index.join(",")}]: got ${worst.got}, expected ${worst.expected}`;
-	return { output, metric, slice: sliceKey(slice), got, allowed, bound, worst: at };
-}
-
-const sliceKey = (slice: GoldenCheck["slice"]): string | undefined => slice && JSON.stringify(slice);
-
-const nameOf = ({ model, engine, recorded }: PackedFailure): string =>
-	[model, engine, ...(recorded.case === undefined ? [] : [recorded.case])].join("/");
-
-/** @param wanted a case, an engine or both. @throws ConfigError usage if there is no such failure. */
-export function chooseFailure(failures: readonly PackedFailure[], wanted: string | undefined): PackedFailure {
-	const fits = (one: PackedFailure): boolean =>
-		[undefined, one.recorded.case, `${one.model}/${one.engine}`, nameOf(one)].includes(wanted);
-	const found = failures.find(fits);
+/** @param wanted a case, an engine, or both. @throws ConfigError usage. */
+export function chooseFailure(failures: readonly Failure[], wanted: string | undefined): Failure {
+	const found = failures.find((one) => [undefined, nameOf(one), one.id, one.verdict?.case].includes(wanted));
 	if (found !== undefined) return found;
-	if (failures.length === 0)
-		throw usageError(
-			"The run has no failing build, engine or golden case that could be packed.",
-			"Give the result of a run with one; a comparator command cannot be packed.",
-		);
-	const names = listNames([...new Set(failures.map((one) => cleanName(nameOf(one), 200)))], 10);
-	throw usageError(`Nothing that failed is called ${JSON.stringify(wanted)}.`, `These failed: ${names}.`);
-}
-
-export interface Comparison {
-	/** unknown: the replay did not come as far as the failure. */
-	state: "reproduced" | "not reproduced" | "unknown";
-	lines: string[];
-}
-
-/** @param result of a run of nothing but the engine, and its golden unless the build failed. */
-export function compareReplay(recorded: Recorded, result: Facts): Comparison {
-	const build = result.builds.find(({ arm }) => arm === "head");
-	const [ofBuild] = build === undefined ? [] : failedBuild(build, result);
-	const [ofRun] = failuresOf(result).filter((one) => one.recorded.kind === "run");
-	const now = ofBuild ?? ofRun;
-	const was = `recorded: ${describe(recorded)}`;
-	if (now !== undefined) {
-		const isSame = now.recorded.kind === recorded.kind && now.recorded.code === recorded.code;
-		return { state: isSame ? "reproduced" : "unknown", lines: [was, `now: ${describe(now.recorded)}`] };
-	}
-	const judged = result.golden.filter(({ fault }) => fault === undefined);
-	const isDone = recorded.kind === "build" ? build !== undefined : judged.length > 0;
-	if (isDone && recorded.kind !== "case")
-		return {
-			state: "not reproduced",
-			lines: [was, `now: the engine ${recorded.kind === "build" ? "is built" : "runs"}`],
-		};
-	const verdict = judged.find((one) =>
-		recorded.whole ? one.scope === "set" : one.case === recorded.case && one.scope !== "set",
+	const message = `No failing build, engine or golden case${wanted === undefined ? "" : ` is called ${JSON.stringify(wanted)}`}.`;
+	throw usageError(
+		message,
+		`What failed: ${listNames(failures.map(nameOf), 10) || "nothing that can be packed"}.`,
 	);
-	return verdict === undefined ? { state: "unknown", lines: [was] } : compareVerdict(recorded, verdict);
 }
 
-function describe({ code, says }: Recorded): string {
-	return `${cleanMessage(says)} [${cleanName(code)}]`;
-}
-
-/** Each failing check of the run against the same one now, by the recorded limit. */
-function compareVerdict(recorded: Recorded, verdict: GoldenVerdict): Comparison {
-	const hasAnswer = verdict.state !== "error" || verdict.checks.length > 0;
-	if (recorded.checks.length === 0 || !hasAnswer) {
-		const now = cleanMessage(verdict.message ?? "the engine answers");
-		const isSame = recorded.checks.length === 0 && !hasAnswer;
-		const state = isSame ? "reproduced" : hasAnswer ? "not reproduced" : "unknown";
-		return { state, lines: [`recorded: ${describe(recorded)}`, `now: ${now}`] };
+/** @param result of a run of the failing engine alone. */
+export function compareReplay(was: Failure, result: Facts): { isReproduced: boolean; lines: string[] } {
+	const verdict = result.golden.find((one) => one.case === was.verdict?.case);
+	const now = failuresOf(result).find((one) => one.verdict === undefined || one.verdict === verdict);
+	const checks = failedChecks(was.verdict ?? { checks: [] });
+	if (checks.length > 0 && verdict !== undefined && verdict.checks.length > 0) {
+		const found = checks.map((check) => compareCheck(check, verdict));
+		return { isReproduced: found.some(({ isAgain }) => isAgain), lines: found.map(({ line }) => line) };
 	}
-	const compared = recorded.checks.map((check) => compareCheck(check, verdict));
-	const state = (["reproduced", "unknown"] as const).find((one) => compared.some((own) => own.state === one));
-	return { state: state ?? "not reproduced", lines: compared.map(({ line }) => line) };
+	const isReproduced = now?.kind === was.kind && now.code === was.code && checks.length === 0;
+	return {
+		isReproduced,
+		lines: [`recorded: ${describe(was)}`, `now: ${now ? describe(now) : "no failure"}`],
+	};
 }
 
-function compareCheck(
-	was: RecordedCheck,
-	{ checks }: GoldenVerdict,
-): { state: Comparison["state"]; line: string } {
-	const now = checks.find(
-		({ output, metric, slice }) =>
-			output === was.output && metric === was.metric && sliceKey(slice) === was.slice,
-	);
-	// Checks without a limit, such as that of the shape, are only there if they fail.
-	const isMissing = now === undefined && was.allowed !== null;
-	const fails = now !== undefined && isBeyond(was, now);
-	const limit =
-		was.allowed === null ? "" : ` (${was.bound === "at-most" ? "≤" : "≥"} ${formatValue(was.allowed)})`;
-	const value = isMissing ? "not compared" : now === undefined ? "agrees" : formatValue(now.got);
-	const name = `${cleanName(was.output)}: ${cleanName(was.metric)}${limit}`;
-	const line = `${fails ? "✗" : isMissing ? "?" : "✓"} ${name}: recorded ${formatValue(was.got)}, now ${value}`;
-	return { state: fails ? "reproduced" : isMissing ? "unknown" : "not reproduced", line };
+const describe = ({ says, code }: Failure): string => `${cleanMessage(says)} [${cleanName(code)}]`;
+
+/** By the recorded limit. A check without one, such as that of the shape, is there only if it fails. */
+function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: boolean; line: string } {
+	const placeOf = ({ output, metric, slice }: GoldenCheck): string => JSON.stringify([output, metric, slice]);
+	const now = checks.find((one) => placeOf(one) === placeOf(was));
+	const { allowed, bound } = was;
+	const value = Number(now?.got ?? Number.NaN);
+	const isBeyond = bound === "at-most" ? !(value <= (allowed ?? 0)) : !(value >= (allowed ?? 0));
+	const isAgain = now !== undefined && (allowed === null ? !now.pass : isBeyond);
+	const got = now === undefined ? "not compared" : formatValue(now.got);
+	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${got}` };
 }
 
-function isBeyond({ allowed, bound }: RecordedCheck, { got, pass }: GoldenCheck): boolean {
-	if (allowed === null || got === null) return !pass;
-	const value = Number(got);
-	return bound === "at-most" ? !(value <= allowed) : !(value >= allowed);
+export function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
+	const limit = allowed === null ? "" : ` (${bound} ${formatValue(allowed)})`;
+	return `${cleanName(output)}: ${cleanName(metric)}${limit}: recorded ${formatValue(got)}`;
 }

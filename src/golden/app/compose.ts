@@ -27,14 +27,6 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
-export const npyPacker: TensorPacker = {
-	ending: "npy",
-	pack: (tensor) => {
-		const bytes = encodeNpy(tensor);
-		return { bytes, sha256: hashOfBytes(bytes) };
-	},
-};
-
 /** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
 	how: {
@@ -69,7 +61,13 @@ export async function withGoldenPorts<Result>(
 		clock: systemClock(),
 		progress,
 		processes,
-		packer: npyPacker,
+		packer: {
+			ending: "npy",
+			pack: (tensor) => {
+				const bytes = encodeNpy(tensor);
+				return { bytes, sha256: hashOfBytes(bytes) };
+			},
+		},
 	};
 	try {
 		return await inNewFolder("trtgate-golden-", (scratchFolder) =>

@@ -1,0 +1,161 @@
+// Packs one failure of a run: the model, the inputs with their expected outputs, and how to see it again.
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import type { GoldenVerdict, Result } from "../../generated/result.ts";
+import { fileModelReader } from "../adapters/files/model-reader.ts";
+import { fileStore } from "../adapters/files/store.ts";
+import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
+import { copyModel } from "../adapters/onnxruntime/model-files.ts";
+import { usageError } from "../core/errors.ts";
+import { inputKinds } from "../core/input-kind.ts";
+import { resultWithoutRun } from "../core/outcome.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
+import { reproConfig } from "../core/repro/config.ts";
+import { type Failure, nameOf } from "../core/repro/failures.ts";
+import { readmeOf } from "../core/repro/readme.ts";
+import { jsonText, shellWord } from "../core/text/escape.ts";
+import { formatBytes } from "../core/text/units.ts";
+import { runArgs } from "../formats/trtexec/args.ts";
+import { parseVersionText } from "../formats/trtexec/banner.ts";
+import { tensorPaths } from "../golden/app/keep.ts";
+import { findInsensitive } from "../golden/core/record/sensitivity.ts";
+import { type GoldenSet, readGolden, readTensors } from "../golden/stages/load-goldens.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
+import { confine } from "../stages/resolve-in-workspace.ts";
+import { readConfigFile } from "./config-file.ts";
+import type { Terminal } from "./terminal.ts";
+
+const files = fileStore();
+
+/** `head`: folder of the models, if not the config's. */
+type Packing = { run: Result; config: string; head: string | undefined; out: string };
+
+/** @throws ConfigError if the folder exists, or the files here are not the run's. */
+export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
+	const { out } = packing;
+	const { spec, model, set, text, result } = await openRun(failure, packing, terminal);
+	if (existsSync(out)) throw usageError(`${out} exists.`, "Remove it, or name another folder with --out.");
+	const golden = set && (await goldenOf(set, failure.verdict));
+	const tensors = golden === null ? [] : tensorPaths(golden);
+	const sizes = await Promise.all(tensors.map((path) => files.size(join(set?.folder ?? "", path))));
+	const weights = model.external.map(({ neededBytes }) => neededBytes);
+	const bytes = [...weights, ...sizes].reduce<number>((sum, size) => sum + (size ?? 0), model.onnx.bytes);
+	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, with the model and its weights.\n`);
+	const onnx = basename((await copyModel(model, out)).path);
+	for (const path of tensors) {
+		const source = (await confine(files, set?.folder ?? "", path)) ?? path;
+		await files.makeFolder(dirname(join(out, path)));
+		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
+	}
+	const commands = commandsOf({ spec, model: { ...model, path: onnx } }, result, golden);
+	const written = {
+		"repro.json": jsonText(reproConfig(text, spec, { ...result.backend, onnx, hasGolden: golden !== null })),
+		"result.json": jsonText(result),
+		...(golden && { "golden.json": jsonText(golden) }),
+		"README.md": readmeOf(failure, result, commands),
+	};
+	for (const [file, content] of Object.entries(written)) await files.writeText(join(out, file), content);
+	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay it with: trtgate repro ${shellWord(out)}\n`);
+}
+
+async function openRun(
+	failure: Failure,
+	{ run, config: path, head }: Packing,
+	{ cwd, environment }: Terminal,
+) {
+	const { config, home, text } = await readConfigFile({ cwd, path, inputs: {} });
+	const root = resolve(cwd, head ?? home);
+	const find = async (file: string) => (await confine(files, root, file)) ?? join(root, file);
+	const spec = engineSpecs(config).find(({ id }) => id === failure.id);
+	if (spec === undefined) throw notOfRun(path);
+	const { golden, onnx } = spec.engine;
+	const result = onlyOf(failure, run, [root, cwd, environment.home]);
+	const model = await fileModelReader().read(await find(onnx));
+	if ((result.builds[0]?.modelSha256 ?? model.sha256) !== model.sha256) throw notOfRun(onnx);
+	const set =
+		failure.kind === "build" || !golden ? null : await readGolden(await find(golden), golden, { files });
+	return { spec, model, set, text, result };
+}
+
+function notOfRun(path: string) {
+	return usageError(
+		`${path} is not that of the run.`,
+		"Check out its commit, and name the files with --config and --head.",
+	);
+}
+
+/** Nothing but the failure, without folders of this machine, or of the one that ran it. */
+function onlyOf(
+	{ kind, id, verdict }: Failure,
+	run: Result,
+	folders: readonly (string | undefined)[],
+): Result {
+	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
+		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
+	const { tool, startedAt, backend, environment, builds } = run;
+	const errors = kind === "run" ? run.errors.filter(isOwn) : [];
+	const known = {
+		version: tool.version,
+		startedAt,
+		configPath: "repro.json",
+		head: { label: "head" },
+		files: [],
+	};
+	const only: Result = {
+		...{ ...resultWithoutRun(errors, known), backend, environment, golden: verdict ? [verdict] : [] },
+		...{ builds: builds.filter(isOwn), findings: run.findings.filter(isOwn) },
+		bisections: verdict && run.bisections?.filter(isOwn),
+	};
+	const outFolders = builds.flatMap(({ log }) =>
+		log ? [dirname(dirname(log)), dirname(dirname(dirname(log)))] : [],
+	);
+	const longest = [...outFolders, ...folders]
+		.filter((folder) => folder && folder !== "/")
+		.sort()
+		.reverse();
+	return JSON.parse(
+		longest.reduce<string>((text, folder) => text.replaceAll(`${folder}/`, ""), JSON.stringify(only)),
+	);
+}
+
+/** All cases if the verdict is on several, or if one alone could not fail. No people, commands or paths. */
+async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict): Promise<GoldenManifest> {
+	const { schemaVersion, goldenId, model, outputs, detections, producer, cases } = manifest;
+	const { backend, version, precision } = producer;
+	const known = {
+		schemaVersion,
+		goldenId,
+		model,
+		outputs,
+		detections,
+		producer: { backend, version, precision },
+	};
+	const one = cases.find(({ id }) => id === verdict?.case);
+	if (one === undefined) return { ...known, cases };
+	const expected = await readTensors(one.outputs, folder, { files, tensors: fileTensorReader() });
+	const alone: GoldenManifest = { ...known, cases: [one] };
+	return findInsensitive(alone, [expected]).length > 0 ? { ...known, cases } : alone;
+}
+
+/** On TensorRT, for a shell in the folder. */
+function commandsOf(
+	{ spec, model }: { spec: EngineSpec; model: ModelOnDisk },
+	{ backend, builds }: Result,
+	golden: GoldenManifest | null,
+): string[] {
+	const version = parseVersionText(backend.version);
+	const flags = builds[0]?.recipe?.["flags"];
+	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];
+	const inputs = Object.entries(golden?.cases[0].inputs ?? {}).map(([name, file]) => ({ ...file, name }));
+	if (inputs.some(({ path }) => !/\.(npy|bin|raw)$/.test(path)) || inputs.length === 0)
+		return [`trtexec ${flags}`];
+	const timing = { cudaGraph: false, spinWait: false, transfers: true };
+	const engine = { spec, model, path: "engine.plan" };
+	const raw = inputs.map((file) => ({ ...file, path: file.path.replace(/npy$/, "bin") }));
+	const run = runArgs(engine, raw, { task: "infer" }, { trtexec: { version }, device: 0, timing });
+	const stored = inputs.map(({ path }) => path).filter((path) => path.endsWith("npy"));
+	const convert = "import numpy, sys; [numpy.load(f).tofile(f[:-3] + 'bin') for f in sys.argv[1:]]";
+	const lines = [...(stored.length > 0 ? [["python3", "-c", convert, ...stored]] : []), ["trtexec", ...run]];
+	return [`trtexec ${flags}`, ...lines.map((words) => words.map(shellWord).join(" "))];
+}
