@@ -9,7 +9,7 @@ export type Flags = string[];
 export interface Repro {
 	version: 1;
 	backend: "tensorrt" | "onnxruntime";
-	onnxruntime?: "wasm" | "native";
+	onnxruntime?: "auto" | "wasm" | "native";
 	models: {
 		[k: string]: ReproModel;
 	};

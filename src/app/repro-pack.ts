@@ -7,7 +7,7 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { copyModel } from "../adapters/onnxruntime/model-files.ts";
-import { usageError } from "../core/errors.ts";
+import { type ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -29,7 +29,7 @@ import type { Terminal } from "./terminal.ts";
 const files = fileStore();
 
 /** `head`: folder of the models, if not the config's. */
-type Packing = { run: Result; config: string; head: string | undefined; out: string };
+type Packing = { run: Result; head: string | undefined; out: string };
 
 /** @throws ConfigError if the folder exists, or the files here are not the run's. */
 export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
@@ -38,19 +38,25 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 	if (existsSync(out)) throw usageError(`${out} exists.`, "Remove it, or name another folder with --out.");
 	const golden = set && (await goldenOf(set, failure.verdict));
 	const tensors = golden === null ? [] : tensorPaths(golden);
-	const sizes = await Promise.all(tensors.map((path) => files.size(join(set?.folder ?? "", path))));
+	const folder = set?.folder ?? "";
+	const sizes = await Promise.all(tensors.map((path) => files.size(join(folder, path))));
 	const weights = model.external.map(({ neededBytes }) => neededBytes);
 	const bytes = [...weights, ...sizes].reduce<number>((sum, size) => sum + (size ?? 0), model.onnx.bytes);
 	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, with the model and its weights.\n`);
 	const onnx = basename((await copyModel(model, out)).path);
 	for (const path of tensors) {
-		const source = (await confine(files, set?.folder ?? "", path)) ?? path;
+		const source = (await confine(files, folder, path)) ?? path;
 		await files.makeFolder(dirname(join(out, path)));
 		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
 	}
 	const commands = commandsOf({ spec, model: { ...model, path: onnx } }, result, golden);
+	const packed = {
+		backend: result.backend.kind,
+		onnx,
+		golden: golden ? ("golden.json" as const) : undefined,
+	};
 	const written = {
-		"repro.json": jsonText(reproConfig(text, spec, { ...result.backend, onnx, hasGolden: golden !== null })),
+		"repro.json": jsonText(reproConfig(text, spec, packed)),
 		"result.json": jsonText(result),
 		...(golden && { "golden.json": jsonText(golden) }),
 		"README.md": readmeOf(failure, result, commands),
@@ -59,11 +65,8 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay it with: trtgate repro ${shellWord(out)}\n`);
 }
 
-async function openRun(
-	failure: Failure,
-	{ run, config: path, head }: Packing,
-	{ cwd, environment }: Terminal,
-) {
+async function openRun(failure: Failure, { run, head }: Packing, { cwd, environment }: Terminal) {
+	const { path } = run.config;
 	const { config, home, text } = await readConfigFile({ cwd, path, inputs: {} });
 	const root = resolve(cwd, head ?? home);
 	const find = async (file: string) => (await confine(files, root, file)) ?? join(root, file);
@@ -73,49 +76,33 @@ async function openRun(
 	const result = onlyOf(failure, run, [root, cwd, environment.home]);
 	const model = await fileModelReader().read(await find(onnx));
 	if ((result.builds[0]?.modelSha256 ?? model.sha256) !== model.sha256) throw notOfRun(onnx);
-	const set =
-		failure.kind === "build" || !golden ? null : await readGolden(await find(golden), golden, { files });
+	const hasRun = result.builds[0]?.state === "built" && golden !== undefined;
+	const set = hasRun ? await readGolden(await find(golden), golden, { files }) : null;
 	return { spec, model, set, text, result };
 }
 
-function notOfRun(path: string) {
-	return usageError(
-		`${path} is not that of the run.`,
-		"Check out its commit, and name the files with --config and --head.",
-	);
-}
+const notOfRun = (path: string): ConfigError =>
+	usageError(`${path} is not that of the run.`, "Run this where the run was started, on its commit.");
+
+type Folders = readonly (string | undefined)[];
 
 /** Nothing but the failure, without folders of this machine, or of the one that ran it. */
-function onlyOf(
-	{ kind, id, verdict }: Failure,
-	run: Result,
-	folders: readonly (string | undefined)[],
-): Result {
+function onlyOf({ id, verdict }: Failure, run: Result, own: Folders): Result {
 	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
-	const { tool, startedAt, backend, environment, builds } = run;
-	const errors = kind === "run" ? run.errors.filter(isOwn) : [];
-	const known = {
-		version: tool.version,
-		startedAt,
-		configPath: "repro.json",
-		head: { label: "head" },
-		files: [],
-	};
+	const { tool, startedAt, backend, environment } = run;
+	const known = { version: tool.version, startedAt, configPath: "", head: { label: "head" }, files: [] };
+	const builds = run.builds.filter(isOwn);
 	const only: Result = {
-		...{ ...resultWithoutRun(errors, known), backend, environment, golden: verdict ? [verdict] : [] },
-		...{ builds: builds.filter(isOwn), findings: run.findings.filter(isOwn) },
-		bisections: verdict && run.bisections?.filter(isOwn),
+		...resultWithoutRun(verdict ? [] : run.errors.filter(isOwn), known),
+		...{ backend, environment, builds, findings: run.findings.filter(isOwn) },
+		...(verdict && { golden: [verdict], bisections: run.bisections?.filter(isOwn) }),
 	};
-	const outFolders = builds.flatMap(({ log }) =>
-		log ? [dirname(dirname(log)), dirname(dirname(dirname(log)))] : [],
-	);
-	const longest = [...outFolders, ...folders]
-		.filter((folder) => folder && folder !== "/")
-		.sort()
-		.reverse();
+	const out = dirname(dirname(builds[0]?.log ?? ""));
+	const folders = [out, dirname(out), ...own].filter((folder) => folder?.startsWith("/") && folder !== "/");
+	const longestFirst = folders.sort().reverse();
 	return JSON.parse(
-		longest.reduce<string>((text, folder) => text.replaceAll(`${folder}/`, ""), JSON.stringify(only)),
+		longestFirst.reduce<string>((text, folder) => text.replaceAll(`${folder}/`, ""), JSON.stringify(only)),
 	);
 }
 
@@ -148,14 +135,18 @@ function commandsOf(
 	const flags = builds[0]?.recipe?.["flags"];
 	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];
 	const inputs = Object.entries(golden?.cases[0].inputs ?? {}).map(([name, file]) => ({ ...file, name }));
-	if (inputs.some(({ path }) => !/\.(npy|bin|raw)$/.test(path)) || inputs.length === 0)
-		return [`trtexec ${flags}`];
-	const timing = { cudaGraph: false, spinWait: false, transfers: true };
-	const engine = { spec, model, path: "engine.plan" };
+	if (inputs.length === 0 || !inputs.every(({ path }) => path.endsWith(".npy"))) return [`trtexec ${flags}`];
+	const runner = {
+		trtexec: { version },
+		device: 0,
+		timing: { cudaGraph: false, spinWait: false, transfers: true },
+	};
 	const raw = inputs.map((file) => ({ ...file, path: file.path.replace(/npy$/, "bin") }));
-	const run = runArgs(engine, raw, { task: "infer" }, { trtexec: { version }, device: 0, timing });
-	const stored = inputs.map(({ path }) => path).filter((path) => path.endsWith("npy"));
+	const run = runArgs({ spec, model, path: "engine.plan" }, raw, { task: "infer" }, runner);
 	const convert = "import numpy, sys; [numpy.load(f).tofile(f[:-3] + 'bin') for f in sys.argv[1:]]";
-	const lines = [...(stored.length > 0 ? [["python3", "-c", convert, ...stored]] : []), ["trtexec", ...run]];
+	const lines = [
+		["python3", "-c", convert, ...inputs.map(({ path }) => path)],
+		["trtexec", ...run],
+	];
 	return [`trtexec ${flags}`, ...lines.map((words) => words.map(shellWord).join(" "))];
 }

@@ -24,8 +24,7 @@ export async function repro(argv: readonly string[], terminal: Terminal): Promis
 	const isPacked = existsSync(join(folder, "repro.json"));
 	const out = resolve(cwd, args.text("out") ?? `trtgate-repro${isPacked ? "-out" : ""}`);
 	if (!isPacked) {
-		const config = args.text("config") ?? run.config.path;
-		await packRepro(failure, { run, config, head: args.text("head"), out }, terminal);
+		await packRepro(failure, { run, head: args.text("head"), out }, terminal);
 		return exitCodes.ok;
 	}
 	const config = join(out, "repro.yml");

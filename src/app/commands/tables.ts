@@ -213,7 +213,6 @@ export const reproTable = {
 			does: "What to pack: CASE, MODEL/ENGINE or MODEL/ENGINE/CASE.",
 			otherwise: "the first failure",
 		},
-		config: { value: "FILE", does: "The run's config file.", otherwise: "where the run found it" },
 		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
 		out: {
 			value: "DIR",

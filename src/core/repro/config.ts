@@ -9,35 +9,36 @@ import { fieldsOf } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { toProblem } from "../schema-errors.ts";
 
-interface Packed extends Pick<BackendFacts, "kind" | "name"> {
+interface Packed {
+	backend: BackendFacts["kind"];
 	onnx: string;
-	hasGolden: boolean;
+	golden: "golden.json" | undefined;
 }
 
 /** @param text of a valid trtgate.yml. Plugins and flags stay as they are: a replay may refuse them. */
 export function reproConfig(text: string, { model, engine }: EngineSpec, packed: Packed): object {
-	const { models, measure, preflight } = fieldsOf(valueOf(text, "trtgate.yml"));
+	const { models, measure, ...file } = fieldsOf(readYaml(text, "trtgate.yml"));
 	const own = fieldsOf(fieldsOf(models)[model.name]);
 	const { [engine.name]: settings = { precision: engine.precision } } = fieldsOf(own["engines"]);
-	const engines = { [engine.name]: only(fieldsOf(settings), schema.$defs.engine.properties) };
-	const { kind, name, onnx, hasGolden } = packed;
-	const files = { onnx, ...(hasGolden && { golden: "golden.json", workloads: [] }) };
+	const engines = { [engine.name]: only(settings, schema.$defs.engine) };
+	const { backend, onnx, golden } = packed;
+	const ofModel = { ...only(own, schema.$defs.model), onnx, golden, workloads: golden && [], engines };
 	return {
-		...{ version: 1, backend: kind, preflight, probes: "off" },
-		onnxruntime: kind === "tensorrt" ? undefined : name.includes("native") ? "native" : "wasm",
+		...{ ...only(file, schema), backend, probes: "off", models: { [model.name]: ofModel } },
 		// A build that should fail is followed by a short run where it does not.
 		measure: { "build-timeout": fieldsOf(measure)["build-timeout"], "warm-up": "10ms", duration: "100ms" },
-		models: { [model.name]: { ...only(own, schema.$defs.model.properties), ...files, engines } },
 	};
 }
 
-function only(settings: object, known: object): object {
-	return Object.fromEntries(Object.entries(settings).filter(([key]) => Object.hasOwn(known, key)));
+function only(settings: unknown, { properties }: { properties: object }): object {
+	return Object.fromEntries(
+		Object.entries(fieldsOf(settings)).filter(([key]) => Object.hasOwn(properties, key)),
+	);
 }
 
 /** @throws ConfigError result-invalid if it asks for more, such as plugins or a flag that names a file. */
 export function parseRepro(text: string, path: string): Repro {
-	const value = valueOf(text, path);
+	const value = readYaml(text, path);
 	if (validate(value)) return value as Repro;
 	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
 	const fix = "If you trust its author, run the commands in README.md by hand.";
@@ -45,7 +46,7 @@ export function parseRepro(text: string, path: string): Repro {
 	throw new ConfigError({ code: "result-invalid", message, location: { path }, fix });
 }
 
-function valueOf(text: string, path: string): unknown {
+function readYaml(text: string, path: string): unknown {
 	const yaml = parseYaml(text, path);
 	if (yaml.state === "invalid") throw new AggregateError(yaml.errors);
 	return yaml.value;

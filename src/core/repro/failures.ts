@@ -6,8 +6,6 @@ import { listNames } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
 export interface Failure {
-	/** run: the engine failed on its golden. */
-	kind: "build" | "run" | "case";
 	/** `model/engine`. */
 	id: string;
 	code: string;
@@ -25,18 +23,20 @@ export function failuresOf({ builds, findings, errors, golden }: Facts): Failure
 				(one) => one.model === model && one.arm !== "base" && one.severity === "error",
 			);
 			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
-			return [{ kind: "build", id: `${model}/${engine}`, code, says: title }];
+			return [{ id: `${model}/${engine}`, code, says: title }];
 		}),
 		...errors.flatMap(({ model, engine, arm, workload, code, message }): Failure[] => {
 			const isOther = engine === undefined || arm === "base" || workload !== undefined;
-			return isOther ? [] : [{ kind: "run", id: `${model}/${engine}`, code, says: message }];
+			return isOther ? [] : [{ id: `${model}/${engine}`, code, says: message }];
 		}),
 		...golden.flatMap((verdict): Failure[] => {
-			const { model, engine, state: code, checks, fault, message = code } = verdict;
+			const { model, engine, scope, state: code, checks, fault, message = code } = verdict;
 			const hasWrong = failedChecks(verdict).length > 0;
-			if (!hasWrong && (code !== "error" || checks.length > 0 || fault !== undefined)) return [];
+			// A replay has no timed sizes, for which batches are composed.
+			if (scope === "batch" || (!hasWrong && (code !== "error" || checks.length > 0 || fault !== undefined)))
+				return [];
 			const says = hasWrong ? "Outputs do not match." : message;
-			return [{ kind: "case", id: `${model}/${engine}`, code, says, verdict }];
+			return [{ id: `${model}/${engine}`, code, says, verdict }];
 		}),
 	];
 }
@@ -54,10 +54,9 @@ export function nameOf({ id, verdict }: Failure): string {
 export function chooseFailure(failures: readonly Failure[], wanted: string | undefined): Failure {
 	const found = failures.find((one) => [undefined, nameOf(one), one.id, one.verdict?.case].includes(wanted));
 	if (found !== undefined) return found;
-	const message = `No failing build, engine or golden case${wanted === undefined ? "" : ` is called ${JSON.stringify(wanted)}`}.`;
 	throw usageError(
-		message,
-		`What failed: ${listNames(failures.map(nameOf), 10) || "nothing that can be packed"}.`,
+		`Nothing failed${wanted === undefined ? "" : ` that is called ${JSON.stringify(wanted)}`}.`,
+		`Failures that can be packed: ${listNames(failures.map(nameOf), 10) || "none"}.`,
 	);
 }
 
@@ -70,10 +69,10 @@ export function compareReplay(was: Failure, result: Facts): { isReproduced: bool
 		const found = checks.map((check) => compareCheck(check, verdict));
 		return { isReproduced: found.some(({ isAgain }) => isAgain), lines: found.map(({ line }) => line) };
 	}
-	const isReproduced = now?.kind === was.kind && now.code === was.code && checks.length === 0;
+	const isReproduced = now?.code === was.code && checks.length === 0;
 	return {
 		isReproduced,
-		lines: [`recorded: ${describe(was)}`, `now: ${now ? describe(now) : "no failure"}`],
+		lines: [`recorded: ${describe(was)}`, `now: ${now ? describe(now) : "no such failure"}`],
 	};
 }
 
@@ -84,11 +83,11 @@ function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: b
 	const placeOf = ({ output, metric, slice }: GoldenCheck): string => JSON.stringify([output, metric, slice]);
 	const now = checks.find((one) => placeOf(one) === placeOf(was));
 	const { allowed, bound } = was;
-	const value = Number(now?.got ?? Number.NaN);
-	const isBeyond = bound === "at-most" ? !(value <= (allowed ?? 0)) : !(value >= (allowed ?? 0));
-	const isAgain = now !== undefined && (allowed === null ? !now.pass : isBeyond);
-	const got = now === undefined ? "not compared" : formatValue(now.got);
-	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${got}` };
+	const got = Number(now?.got ?? Number.NaN);
+	const isRight = allowed === null ? now?.pass : bound === "at-most" ? got <= allowed : got >= allowed;
+	const isAgain = now !== undefined && !isRight;
+	const shown = now === undefined ? "not compared" : formatValue(now.got);
+	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${shown}` };
 }
 
 export function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
