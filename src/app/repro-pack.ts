@@ -28,7 +28,6 @@ import type { Terminal } from "./terminal.ts";
 
 const files = fileStore();
 
-/** `head`: folder of the models, if not the config's. */
 type Packing = { run: Result; head: string | undefined; out: string };
 
 /** @throws ConfigError if the folder exists, or the files here are not the run's. */
@@ -42,24 +41,24 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 	const sizes = await Promise.all(tensors.map((path) => files.size(join(folder, path))));
 	const weights = model.external.map(({ neededBytes }) => neededBytes);
 	const bytes = [...weights, ...sizes].reduce<number>((sum, size) => sum + (size ?? 0), model.onnx.bytes);
-	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, with the model and its weights.\n`);
+	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, weights included.\n`);
 	const onnx = basename((await copyModel(model, out)).path);
 	for (const path of tensors) {
 		const source = (await confine(files, folder, path)) ?? path;
 		await files.makeFolder(dirname(join(out, path)));
 		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
 	}
-	const commands = commandsOf({ spec, model: { ...model, path: onnx } }, result, golden);
-	const packed = {
-		backend: result.backend.kind,
-		onnx,
-		golden: golden ? ("golden.json" as const) : undefined,
-	};
+	const { kind: backend } = result.backend;
+	const packed = { backend, onnx, golden: golden ? "golden.json" : undefined } as const;
 	const written = {
 		"repro.json": jsonText(reproConfig(text, spec, packed)),
 		"result.json": jsonText(result),
 		...(golden && { "golden.json": jsonText(golden) }),
-		"README.md": readmeOf(failure, result, commands),
+		"README.md": readmeOf(
+			failure,
+			result,
+			commandsOf({ spec, model: { ...model, path: onnx } }, result, golden),
+		),
 	};
 	for (const [file, content] of Object.entries(written)) await files.writeText(join(out, file), content);
 	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay it with: trtgate repro ${shellWord(out)}\n`);
@@ -84,10 +83,8 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 const notOfRun = (path: string): ConfigError =>
 	usageError(`${path} is not that of the run.`, "Run this where the run was started, on its commit.");
 
-type Folders = readonly (string | undefined)[];
-
 /** Nothing but the failure, without folders of this machine, or of the one that ran it. */
-function onlyOf({ id, verdict }: Failure, run: Result, own: Folders): Result {
+function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]): Result {
 	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
 	const { tool, startedAt, backend, environment } = run;
@@ -100,10 +97,11 @@ function onlyOf({ id, verdict }: Failure, run: Result, own: Folders): Result {
 	};
 	const out = dirname(dirname(builds[0]?.log ?? ""));
 	const folders = [out, dirname(out), ...own].filter((folder) => folder?.startsWith("/") && folder !== "/");
-	const longestFirst = folders.sort().reverse();
-	return JSON.parse(
-		longestFirst.reduce<string>((text, folder) => text.replaceAll(`${folder}/`, ""), JSON.stringify(only)),
-	);
+	// Those inside others first.
+	const text = folders
+		.sort()
+		.reduceRight<string>((all, one) => all.replaceAll(`${one}/`, ""), jsonText(only));
+	return JSON.parse(text);
 }
 
 /** All cases if the verdict is on several, or if one alone could not fail. No people, commands or paths. */

@@ -34,16 +34,22 @@ it("a planted defect is reproduced from the moved folder every time, and not wit
 	const cwd = await packedDefect();
 	const files = ["README.md", "golden.json", "model.onnx", "repro.json", "result.json", "x1.npy", "y1.npy"];
 	expect(readdirSync(join(cwd, "folder")).sort()).toEqual(files);
-	expect(readFileSync(join(cwd, "folder/README.md"), "utf8")).toContain("y: relative-l2 (at-most 1e-3): recorded 5e-2");
+	expect(readFileSync(join(cwd, "folder/README.md"), "utf8")).toContain(
+		"y: relative-l2 (at-most 1e-3): recorded 5e-2",
+	);
 	for (let round = 0; round < 10; round += 1) {
 		const run = await replay(cwd);
 		expectExit(run, 0);
-		expect(run.stdout).toMatch(/^reproduced: net\/fp32\/case-1\n {2}✗ y: relative-l2 .*: recorded 5e-2, now 5e-2\n/);
+		expect(run.stdout).toMatch(
+			/^reproduced: net\/fp32\/case-1\n {2}✗ y: relative-l2 .*: recorded 5e-2, now 5e-2\n/,
+		);
 	}
 	cpSync(join(fixtures, "model.onnx"), join(cwd, "folder/model.onnx"));
 	const run = await replay(cwd);
 	expectExit(run, 1);
-	expect(run.stdout).toMatch(/^not reproduced: .*\n {2}✓ y: relative-l2 .*: recorded 5e-2, now \d(\.\d)?e-[78]\n/);
+	expect(run.stdout).toMatch(
+		/^not reproduced: .*\n {2}✓ y: relative-l2 .*: recorded 5e-2, now \d(\.\d)?e-[78]\n/,
+	);
 });
 
 it("nothing is built if a stranger's folder asks for programs, files outside or git", async () => {
@@ -70,7 +76,10 @@ it("nothing is built if a stranger's folder asks for programs, files outside or 
 });
 
 it("files that are not the run's, a folder that exists and a run without failures are refused", async () => {
-	const cwd = quickProject(temporaryFolder(), { "model.onnx": "fixture:wrong.onnx", "trtgate.yml": untimed() });
+	const cwd = quickProject(temporaryFolder(), {
+		"model.onnx": "fixture:wrong.onnx",
+		"trtgate.yml": untimed(),
+	});
 	const pack = (...argv: string[]) => runCli(["repro", "out", ...argv], { cwd });
 	await runCli(["run", "--out", "out"], { cwd });
 	expectRefusal(await pack("--case", "case-7"), /called "case-7".*\n.*net\/fp32\/case-0, net\/fp32\/case-1/);
@@ -82,7 +91,12 @@ it("files that are not the run's, a folder that exists and a run without failure
 });
 
 it("a build that trtexec refuses is packed with its command, and replayed with and without the refusal", async () => {
-	const fault: ReplayFault = { step: "build", arm: "head", do: "recording", recording: "10.6/fail-bad-unsupported-op" };
+	const fault: ReplayFault = {
+		step: "build",
+		arm: "head",
+		do: "recording",
+		recording: "10.6/fail-bad-unsupported-op",
+	};
 	const comparison = "slower-head";
 	const { folder } = await gateReplay({ comparison, faults: [fault] });
 	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
@@ -96,7 +110,9 @@ it("a build that trtexec refuses is packed with its command, and replayed with a
 	};
 	const again = await replayWith([fault]);
 	expectExit(again, 0);
-	expect(again.stdout).toMatch(/^reproduced: net\/fp16\n {2}recorded: .*\[operator-unsupported\]\n {2}now: .*\[operator-unsupported\]/);
+	expect(again.stdout).toMatch(
+		/^reproduced: net\/fp16\n {2}recorded: .*\[operator-unsupported\]\n {2}now: .*\[operator-unsupported\]/,
+	);
 	const other = await replayWith([{ ...fault, recording: "10.6/fail-no-gpu" }]);
 	expect(other.stdout).toMatch(/^not reproduced: .*\n.*\n {2}now: .*\[no-gpu\]/);
 	expectExit(other, 3);
@@ -111,6 +127,8 @@ it("wrong outputs on TensorRT are reproduced with trtexec's numbers", async () =
 	const env = { PATH: installReplay(temporaryFolder(), { comparison: "wrong-head" }) };
 	const run = await runCli(["repro", "trtgate-repro", "--quiet"], { cwd: folder, env });
 	expectExit(run, 0);
-	expect(run.stdout).toMatch(/^reproduced: net\/fp32\/.*\n {2}✗ \w+: relative-l2 .*: recorded 3\.3e-2, now 3\.3e-2\n/);
+	expect(run.stdout).toMatch(
+		/^reproduced: net\/fp32\/.*\n {2}✗ \w+: relative-l2 .*: recorded 3\.3e-2, now 3\.3e-2\n/,
+	);
 	expect(run.stdout).toContain("on TensorRT 10.6.0");
 });

@@ -186,7 +186,7 @@ export async function readArgument(
 	return { path, text: await readInputText(resolve(cwd, path), kind, path) };
 }
 
-/** @param given a run's output folder, or its result.json. @throws ConfigError result-invalid. */
+/** @param given a run's output folder or result.json. */
 export async function readResult(given: string, cwd: string): Promise<{ path: string; result: Result }> {
 	const file = given.endsWith(".json") ? given : join(given, "result.json");
 	const { path, text } = await readArgument(file, cwd, inputKinds.result);

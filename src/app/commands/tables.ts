@@ -208,17 +208,9 @@ export const reproTable = {
 	positionals: ["RESULT|FOLDER"],
 	does: "packs one failure of a run into a folder to attach to an issue, or replays such a folder",
 	options: {
-		case: {
-			value: "NAME",
-			does: "What to pack: CASE, MODEL/ENGINE or MODEL/ENGINE/CASE.",
-			otherwise: "the first failure",
-		},
+		case: { value: "NAME", does: "Case, or MODEL/ENGINE, to pack.", otherwise: "the first that failed" },
 		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
-		out: {
-			value: "DIR",
-			does: "Folder to write.",
-			otherwise: "trtgate-repro; of a replay trtgate-repro-out",
-		},
+		out: { value: "DIR", does: "Folder to write.", otherwise: "trtgate-repro or trtgate-repro-out" },
 		trtexec: machine.trtexec,
 	},
 	example: "trtgate repro trtgate-out --case detector/fp16",

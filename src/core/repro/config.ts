@@ -1,7 +1,6 @@
 // repro.json, the config of one engine: what a schema of its own lets through of trtgate.yml, and of a stranger's folder.
-import type { Repro } from "../../../generated/repro.ts";
+import type { Repro, ReproModel } from "../../../generated/repro.ts";
 import { validate } from "../../../generated/repro-validator.js";
-import type { BackendFacts } from "../../../generated/result.ts";
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
 import { parseYaml } from "../config/yaml.ts";
 import { ConfigError } from "../errors.ts";
@@ -9,23 +8,20 @@ import { fieldsOf } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { toProblem } from "../schema-errors.ts";
 
-interface Packed {
-	backend: BackendFacts["kind"];
-	onnx: string;
-	golden: "golden.json" | undefined;
-}
-
 /** @param text of a valid trtgate.yml. Plugins and flags stay as they are: a replay may refuse them. */
-export function reproConfig(text: string, { model, engine }: EngineSpec, packed: Packed): object {
+export function reproConfig(
+	text: string,
+	{ model, engine }: EngineSpec,
+	{ backend, onnx, golden }: Pick<Repro, "backend"> & Pick<ReproModel, "onnx" | "golden">,
+): object {
 	const { models, measure, ...file } = fieldsOf(readYaml(text, "trtgate.yml"));
 	const own = fieldsOf(fieldsOf(models)[model.name]);
 	const { [engine.name]: settings = { precision: engine.precision } } = fieldsOf(own["engines"]);
 	const engines = { [engine.name]: only(settings, schema.$defs.engine) };
-	const { backend, onnx, golden } = packed;
 	const ofModel = { ...only(own, schema.$defs.model), onnx, golden, workloads: golden && [], engines };
 	return {
 		...{ ...only(file, schema), backend, probes: "off", models: { [model.name]: ofModel } },
-		// A build that should fail is followed by a short run where it does not.
+		// For a build that no longer fails.
 		measure: { "build-timeout": fieldsOf(measure)["build-timeout"], "warm-up": "10ms", duration: "100ms" },
 	};
 }

@@ -69,14 +69,12 @@ export function compareReplay(was: Failure, result: Facts): { isReproduced: bool
 		const found = checks.map((check) => compareCheck(check, verdict));
 		return { isReproduced: found.some(({ isAgain }) => isAgain), lines: found.map(({ line }) => line) };
 	}
+	const [before, after] = [was, now].map((one) =>
+		one ? `${cleanMessage(one.says)} [${cleanName(one.code)}]` : "no such failure",
+	);
 	const isReproduced = now?.code === was.code && checks.length === 0;
-	return {
-		isReproduced,
-		lines: [`recorded: ${describe(was)}`, `now: ${now ? describe(now) : "no such failure"}`],
-	};
+	return { isReproduced, lines: [`recorded: ${before}`, `now: ${after}`] };
 }
-
-const describe = ({ says, code }: Failure): string => `${cleanMessage(says)} [${cleanName(code)}]`;
 
 /** By the recorded limit. A check without one, such as that of the shape, is there only if it fails. */
 function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: boolean; line: string } {

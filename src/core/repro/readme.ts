@@ -25,7 +25,7 @@ export function readmeOf(failure: Failure, result: Result, commands: readonly st
 		`# ${markdownCode(nameOf(failure))} fails on ${backend.name} ${backend.version}`,
 		`${markdownCode(failure.says)} [${markdownCode(failure.code)}]`,
 		...blocks.filter((lines) => lines.length > 0).map(markdownFence),
-		"`trtgate repro FOLDER` builds and runs what `repro.json` says, and compares with `golden.json` and `result.json`.",
+		"`trtgate repro FOLDER` builds it, runs it and compares.",
 		"The folder holds the model and its weights: give it only to those who may have them.\n",
 	].join("\n\n");
 }
