@@ -1,4 +1,4 @@
-// repro.json, the config of one engine: what a schema of its own lets through of trtgate.yml, and of a stranger's folder.
+// The config of one engine, `repro.json`: what its schema lets through of trtgate.yml, and of a stranger's folder.
 import type { Repro, ReproModel } from "../../../generated/repro.ts";
 import { validate } from "../../../generated/repro-validator.js";
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
@@ -8,7 +8,7 @@ import { fieldsOf } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { toProblem } from "../schema-errors.ts";
 
-/** @param text of a valid trtgate.yml. Plugins and flags stay as they are: a replay may refuse them. */
+/** @param text of a valid trtgate.yml. Plugins and flags stay: a replay may refuse them. */
 export function reproConfig(
 	text: string,
 	{ model, engine }: EngineSpec,
