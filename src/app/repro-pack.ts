@@ -30,7 +30,7 @@ const files = fileStore();
 
 type Packing = { run: Result; head: string | undefined; out: string };
 
-/** @throws ConfigError if the folder exists, or the files here are not the run's. */
+/** @throws ConfigError if the folder exists, or files are not the run's. */
 export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
 	const { out } = packing;
 	const { spec, model, set, text, result } = await openRun(failure, packing, terminal);
@@ -61,7 +61,7 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 		),
 	};
 	for (const [file, content] of Object.entries(written)) await files.writeText(join(out, file), content);
-	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay it with: trtgate repro ${shellWord(out)}\n`);
+	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay: trtgate repro ${shellWord(out)}\n`);
 }
 
 async function openRun(failure: Failure, { run, head }: Packing, { cwd, environment }: Terminal) {
@@ -81,41 +81,38 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 }
 
 const notOfRun = (path: string): ConfigError =>
-	usageError(`${path} is not that of the run.`, "Run this where the run was started, on its commit.");
+	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
 
-/** Nothing but the failure, without folders of this machine, or of the one that ran it. */
+/** Nothing but the failure, without folders of this machine or the run's. */
 function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]): Result {
 	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
 	const { tool, startedAt, backend, environment } = run;
 	const known = { version: tool.version, startedAt, configPath: "", head: { label: "head" }, files: [] };
 	const builds = run.builds.filter(isOwn);
-	const only: Result = {
-		...resultWithoutRun(verdict ? [] : run.errors.filter(isOwn), known),
-		...{ backend, environment, builds, findings: run.findings.filter(isOwn) },
-		...(verdict && { golden: [verdict], bisections: run.bisections?.filter(isOwn) }),
-	};
 	const out = dirname(dirname(builds[0]?.log ?? ""));
-	const folders = [out, dirname(out), ...own].filter((folder) => folder?.startsWith("/") && folder !== "/");
-	// Those inside others first.
-	const text = folders
-		.sort()
-		.reduceRight<string>((all, one) => all.replaceAll(`${one}/`, ""), jsonText(only));
-	return JSON.parse(text);
+	const folders = [out, dirname(out), ...own]
+		.filter((folder) => folder?.startsWith("/") && folder !== "/")
+		.sort();
+	// Names of tensors may look like paths.
+	const hide = <Part>(part: Part): Part =>
+		JSON.parse(
+			folders.reduceRight<string>((text, one) => text.replaceAll(`${one}/`, ""), JSON.stringify(part)),
+		);
+	return {
+		...resultWithoutRun(verdict ? [] : hide(run.errors.filter(isOwn)), known),
+		...{ backend, environment, ...hide({ builds, findings: run.findings.filter(isOwn) }) },
+		...(verdict && { golden: [{ ...verdict, ...hide({ message: verdict.message }) }] }),
+		bisections: verdict && run.bisections?.filter(isOwn),
+	};
 }
 
-/** All cases if the verdict is on several, or if one alone could not fail. No people, commands or paths. */
+/** All cases for a verdict on several, or if one alone could not fail. No people, no commands. */
 async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict): Promise<GoldenManifest> {
 	const { schemaVersion, goldenId, model, outputs, detections, producer, cases } = manifest;
 	const { backend, version, precision } = producer;
-	const known = {
-		schemaVersion,
-		goldenId,
-		model,
-		outputs,
-		detections,
-		producer: { backend, version, precision },
-	};
+	const made = { backend, version, precision };
+	const known = { schemaVersion, goldenId, model, outputs, detections, producer: made };
 	const one = cases.find(({ id }) => id === verdict?.case);
 	if (one === undefined) return { ...known, cases };
 	const expected = await readTensors(one.outputs, folder, { files, tensors: fileTensorReader() });
@@ -134,13 +131,14 @@ function commandsOf(
 	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];
 	const inputs = Object.entries(golden?.cases[0].inputs ?? {}).map(([name, file]) => ({ ...file, name }));
 	if (inputs.length === 0 || !inputs.every(({ path }) => path.endsWith(".npy"))) return [`trtexec ${flags}`];
-	const runner = {
-		trtexec: { version },
-		device: 0,
-		timing: { cudaGraph: false, spinWait: false, transfers: true },
-	};
+	const timing = { cudaGraph: false, spinWait: false, transfers: true };
 	const raw = inputs.map((file) => ({ ...file, path: file.path.replace(/npy$/, "bin") }));
-	const run = runArgs({ spec, model, path: "engine.plan" }, raw, { task: "infer" }, runner);
+	const run = runArgs(
+		{ spec, model, path: "engine.plan" },
+		raw,
+		{ task: "infer" },
+		{ trtexec: { version }, device: 0, timing },
+	);
 	const convert = "import numpy, sys; [numpy.load(f).tofile(f[:-3] + 'bin') for f in sys.argv[1:]]";
 	const lines = [
 		["python3", "-c", convert, ...inputs.map(({ path }) => path)],

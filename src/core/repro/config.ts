@@ -21,7 +21,6 @@ export function reproConfig(
 	const ofModel = { ...only(own, schema.$defs.model), onnx, golden, workloads: golden && [], engines };
 	return {
 		...{ ...only(file, schema), backend, probes: "off", models: { [model.name]: ofModel } },
-		// For a build that no longer fails.
 		measure: { "build-timeout": fieldsOf(measure)["build-timeout"], "warm-up": "10ms", duration: "100ms" },
 	};
 }
@@ -37,7 +36,7 @@ export function parseRepro(text: string, path: string): Repro {
 	const value = readYaml(text, path);
 	if (validate(value)) return value as Repro;
 	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
-	const fix = "If you trust its author, run the commands in README.md by hand.";
+	const fix = "If you trust its author, run README.md's commands by hand.";
 	const message = `${path}${pointer}: expected ${expected}, got ${got}.`;
 	throw new ConfigError({ code: "result-invalid", message, location: { path }, fix });
 }

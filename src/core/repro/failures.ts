@@ -56,7 +56,7 @@ export function chooseFailure(failures: readonly Failure[], wanted: string | und
 	if (found !== undefined) return found;
 	throw usageError(
 		`Nothing failed${wanted === undefined ? "" : ` that is called ${JSON.stringify(wanted)}`}.`,
-		`Failures that can be packed: ${listNames(failures.map(nameOf), 10) || "none"}.`,
+		`What can be packed: ${listNames(failures.map(nameOf), 10) || "none"}.`,
 	);
 }
 
