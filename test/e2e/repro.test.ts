@@ -1,12 +1,15 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import {
 	expectExit,
 	expectRefusal,
 	fixtures,
 	quickProject,
 	runCli,
+	sha256,
 	temporaryFolder,
 	untimed,
 } from "../support/project.ts";
@@ -121,9 +124,29 @@ it("a build that trtexec refuses is packed with its command, and replayed with a
 	expect(built.stdout).toContain("now: no such failure");
 });
 
-it("wrong outputs on TensorRT are reproduced with trtexec's numbers", async () => {
-	const { folder } = await gateReplay({ comparison: "wrong-head" });
+/** As the recorder stores them. */
+function storeAsNpy(folder: string): void {
+	const path = join(folder, "golden/golden.json");
+	const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
+	for (const { inputs, outputs } of manifest.cases)
+		for (const file of [inputs, outputs].flatMap((side) => Object.values(side))) {
+			const data = readFileSync(join(folder, "golden", file.path));
+			const bytes = encodeNpy({ dtype: file.dtype, shape: file.shape, data });
+			file.path = file.path.replace(/bin$/, "npy");
+			file.sha256 = sha256(bytes);
+			writeFileSync(join(folder, "golden", file.path), bytes);
+		}
+	writeFileSync(path, JSON.stringify(manifest));
+}
+
+it("wrong outputs on TensorRT are reproduced with trtexec's numbers, and its commands are written", async () => {
+	const given = (folder: string) => ["base", "head"].map((arm) => storeAsNpy(join(folder, arm)));
+	const { folder } = await gateReplay({ comparison: "wrong-head" }, { given });
 	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
+	const readme = readFileSync(join(folder, "trtgate-repro/README.md"), "utf8");
+	expect(readme).toMatch(
+		/\ntrtexec --onnx=model\.onnx .*\npython3 -c '.*' (\S+)\.npy\ntrtexec --loadEngine=engine\.plan .*--loadInputs=\w+:\1\.bin /,
+	);
 	const env = { PATH: installReplay(temporaryFolder(), { comparison: "wrong-head" }) };
 	const run = await runCli(["repro", "trtgate-repro", "--quiet"], { cwd: folder, env });
 	expectExit(run, 0);
