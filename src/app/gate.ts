@@ -54,11 +54,12 @@ export interface GateOptions extends ConfigOptions {
 	onStart?(stop: (reason: string) => void): void;
 }
 
-type GateCompletion =
-	| { state: "ran"; result: Result; outFolder: string }
-	| { state: "planned"; plan: Plan; config: Config };
+type Ran = { state: "ran"; result: Result; outFolder: string };
+type GateCompletion = Ran | { state: "planned"; plan: Plan; config: Config };
 
 /** @throws ConfigError before anything ran, or an AggregateError of several. */
+export async function gate(options: GateOptions): Promise<Ran>;
+export async function gate(options: GateOptions, mode: "run" | "plan"): Promise<GateCompletion>;
 export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<GateCompletion> {
 	const outFolder = resolve(options.cwd, options.out);
 	// git reads the rules, which decide how the machine is used.

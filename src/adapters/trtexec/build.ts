@@ -90,19 +90,16 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 		(one) => entriesBefore !== null || one.class !== "timing-cache-unreadable",
 	);
 	const durationMs = run.record.wallMs;
+	const recipe = { tensorrt: context.trtexec.version.text, flags: portableFlags(argv) };
 	const failed = hasFailed(run) ? run : await checkLoads(request, run, context);
-	if (failed !== null) return { ...describeJob(job), durationMs, warnings, ...refused(failed, job) };
+	if (failed !== null) return { ...describeJob(job), durationMs, warnings, recipe, ...refused(failed, job) };
 	const notes = buildNotes({ log, layers: await layersOf(places.engine), entriesBefore });
 	const { title, kind } = run.diagnosis;
 	const facts: BuildFacts = {
 		durationMs,
 		warnings,
 		builtAt: new Date().toISOString(),
-		recipe: {
-			tensorrt: context.trtexec.version.text,
-			flags: portableFlags(argv),
-			...(log.precision === null ? {} : { typing: log.precision }),
-		},
+		recipe: log.precision === null ? recipe : { ...recipe, typing: log.precision },
 		notes: kind === "none" ? notes : [title, ...notes],
 		...(before !== null && { hadKernelTimings: true }),
 		weightsBytes: log.memory.weights,

@@ -1,6 +1,6 @@
 // `trtgate accept`: records in trtgate.yml that this change may be slower or larger.
 
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
@@ -11,12 +11,10 @@ import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
 import { changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { parseResult } from "../../core/report/parse-result.ts";
-import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseArguments, readArgument } from "./arguments.ts";
+import { parseArguments, readArgument, readResult } from "./arguments.ts";
 import { acceptChangeTable } from "./tables.ts";
 
 export async function acceptChange(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -25,10 +23,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const reason = args.text("reason")?.trim() ?? "";
 	if (!prunes && reason === "")
 		throw usageError("accept needs a reason.", 'Add --reason "why this change is worth it".');
-	const given = args.positionals[0] ?? "";
-	const file = given.endsWith(".json") ? given : join(given, reportFiles.result);
-	const read = await readArgument(file, terminal.cwd, inputKinds.result);
-	const result = parseResult(read.text, read.path);
+	const { result, path: file } = await readResult(args.positionals[0] ?? "", terminal.cwd);
 	const path = resolve(terminal.cwd, args.text("config"));
 	const { text } = await readArgument(path, terminal.cwd, inputKinds.config);
 	const by = args.text("by") ?? (await gitName(terminal.cwd));

@@ -7,7 +7,7 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
-import { BugError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";
@@ -66,9 +66,7 @@ async function play(
 	terminal: Terminal,
 ): Promise<Result> {
 	const { cwd, environment } = terminal;
-	const completed = await gate({ cwd, environment, progress, ...options, onStart: stopOnSignals });
-	if (completed.state === "ran") return completed.result;
-	throw new BugError({ code: "internal", message: "The demo was planned and not run." });
+	return (await gate({ cwd, environment, progress, ...options, onStart: stopOnSignals })).result;
 }
 
 function quickstart(examples: string): DemoOptions {

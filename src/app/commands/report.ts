@@ -8,14 +8,13 @@ import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
-import { parseResult } from "../../core/report/parse-result.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";
 import { readParts } from "../parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";
+import { type ArgumentsOf, parseArguments, readArgument, readResult } from "./arguments.ts";
 import { showResult } from "./run.ts";
 import { reportTable } from "./tables.ts";
 
@@ -37,12 +36,7 @@ async function again(args: ReportArguments, terminal: Terminal): Rendered {
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
 	}
 	const folder = args.positionals[0] ?? ".";
-	const { path, text } = await readArgument(
-		join(folder, reportFiles.result),
-		terminal.cwd,
-		inputKinds.result,
-	);
-	const result = parseResult(text, path);
+	const { result } = await readResult(join(folder, reportFiles.result), terminal.cwd);
 	const outFolder = resolve(terminal.cwd, folder);
 	await checkOutFolder(outFolder, terminal);
 	await renderReport(result, outFolder, fileStore());

@@ -203,6 +203,19 @@ export const reportTable = {
 	example: "trtgate report --merge parts/a parts/b --out merged",
 } as const satisfies CommandTable;
 
+export const reproTable = {
+	name: "repro",
+	positionals: ["RESULT|FOLDER"],
+	does: "packs one failure of a run into a folder to attach to an issue, or replays such a folder",
+	options: {
+		case: { value: "NAME", does: "Case, or MODEL/ENGINE, to pack.", otherwise: "the first that failed" },
+		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
+		out: { value: "DIR", does: "Folder to write.", otherwise: "trtgate-repro or trtgate-repro-out" },
+		trtexec: machine.trtexec,
+	},
+	example: "trtgate repro trtgate-out --case detector/fp16",
+} as const satisfies CommandTable;
+
 export const acceptChangeTable = {
 	name: "accept",
 	positionals: ["RESULT"],

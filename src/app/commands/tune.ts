@@ -16,7 +16,7 @@ import {
 	tuneConfig,
 	type Variant,
 } from "../../core/config/tune.ts";
-import { BugError, ConfigError, usageError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { joinRuns } from "../../core/merge/runs.ts";
 import { fullDetail } from "../../core/report/budget.ts";
 import { reportContext } from "../../core/report/highlights.ts";
@@ -192,7 +192,7 @@ async function runStage({ args, terminal, out, endMs }: Tuning, name: string, te
 	const path = join(out, `${name}.yml`);
 	await fileStore().writeText(path, text);
 	const ends: (() => void)[] = [];
-	const completed = await gate({
+	const { result } = await gate({
 		...{
 			cwd: terminal.cwd,
 			environment: terminal.environment,
@@ -211,8 +211,7 @@ async function runStage({ args, terminal, out, endMs }: Tuning, name: string, te
 	}).finally(() => {
 		for (const end of ends) end();
 	});
-	if (completed.state === "ran") return completed.result;
-	throw new BugError({ code: "internal", message: "A run of tune was only planned." });
+	return result;
 }
 
 async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tuning): Promise<number> {

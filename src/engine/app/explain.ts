@@ -1,18 +1,16 @@
 // `trtgate explain`
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseArguments, readArgument } from "../../app/commands/arguments.ts";
+import { parseArguments, readResult } from "../../app/commands/arguments.ts";
 import { explainTable } from "../../app/commands/tables.ts";
 import { exitCodes } from "../../app/exit.ts";
 import type { Terminal } from "../../app/terminal.ts";
-import { inputKinds } from "../../core/input-kind.ts";
 import {
 	renderDiffs,
 	renderEngines,
 	type TitledDiff,
 	type TitledEngine,
 } from "../../core/report/engine-page.ts";
-import { parseResult } from "../../core/report/parse-result.ts";
 import { recipeSentence } from "../../core/report/sections/changes.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
@@ -51,8 +49,7 @@ async function resultAt(path: string, cwd: string): Promise<string | null> {
 }
 
 async function explainedRows(path: string, cwd: string): Promise<TitledDiff[]> {
-	const { text } = await readArgument(path, cwd, inputKinds.result);
-	const result = parseResult(text, path);
+	const { result } = await readResult(path, cwd);
 	return result.workloads.flatMap((workload) => {
 		const { explanation: diff } = workload;
 		const recipe = recipeSentence(result, workload);

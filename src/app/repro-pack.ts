@@ -1,0 +1,148 @@
+// Packs one failure of a run: the model, the inputs with their expected outputs, and how to see it again.
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import type { GoldenVerdict, Result } from "../../generated/result.ts";
+import { fileModelReader } from "../adapters/files/model-reader.ts";
+import { fileStore } from "../adapters/files/store.ts";
+import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
+import { copyModel } from "../adapters/onnxruntime/model-files.ts";
+import { type ConfigError, usageError } from "../core/errors.ts";
+import { inputKinds } from "../core/input-kind.ts";
+import { resultWithoutRun } from "../core/outcome.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
+import { reproConfig } from "../core/repro/config.ts";
+import { type Failure, nameOf } from "../core/repro/failures.ts";
+import { readmeOf } from "../core/repro/readme.ts";
+import { jsonText, shellWord } from "../core/text/escape.ts";
+import { formatBytes } from "../core/text/units.ts";
+import { runArgs } from "../formats/trtexec/args.ts";
+import { parseVersionText } from "../formats/trtexec/banner.ts";
+import { tensorPaths } from "../golden/app/keep.ts";
+import { findInsensitive } from "../golden/core/record/sensitivity.ts";
+import { type GoldenSet, readGolden, readTensors } from "../golden/stages/load-goldens.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
+import { confine } from "../stages/resolve-in-workspace.ts";
+import { readConfigFile } from "./config-file.ts";
+import type { Terminal } from "./terminal.ts";
+
+const files = fileStore();
+
+type Packing = { run: Result; head: string | undefined; out: string };
+
+/** @throws ConfigError if the folder exists, or files are not the run's. */
+export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
+	const { out } = packing;
+	const { spec, model, set, text, result } = await openRun(failure, packing, terminal);
+	if (existsSync(out)) throw usageError(`${out} exists.`, "Remove it, or name another folder with --out.");
+	const golden = set && (await goldenOf(set, failure.verdict));
+	const tensors = golden === null ? [] : tensorPaths(golden);
+	const folder = set?.folder ?? "";
+	const sizes = await Promise.all(tensors.map((path) => files.size(join(folder, path))));
+	const weights = model.external.map(({ neededBytes }) => neededBytes);
+	const bytes = [...weights, ...sizes].reduce<number>((sum, size) => sum + (size ?? 0), model.onnx.bytes);
+	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, weights included.\n`);
+	const onnx = basename((await copyModel(model, out)).path);
+	for (const path of tensors) {
+		const source = (await confine(files, folder, path)) ?? path;
+		await files.makeFolder(dirname(join(out, path)));
+		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
+	}
+	const { kind: backend } = result.backend;
+	const packed = { backend, onnx, golden: golden ? "golden.json" : undefined } as const;
+	const written = {
+		"repro.json": jsonText(reproConfig(text, spec, packed)),
+		"result.json": jsonText(result),
+		...(golden && { "golden.json": jsonText(golden) }),
+		"README.md": readmeOf(
+			failure,
+			result,
+			commandsOf({ spec, model: { ...model, path: onnx } }, result, golden),
+		),
+	};
+	for (const [file, content] of Object.entries(written)) await files.writeText(join(out, file), content);
+	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay: trtgate repro ${shellWord(out)}\n`);
+}
+
+async function openRun(failure: Failure, { run, head }: Packing, { cwd, environment }: Terminal) {
+	const { path } = run.config;
+	const { config, home, text } = await readConfigFile({ cwd, path, inputs: {} });
+	const root = resolve(cwd, head ?? home);
+	const find = async (file: string) => (await confine(files, root, file)) ?? join(root, file);
+	const spec = engineSpecs(config).find(({ id }) => id === failure.id);
+	if (spec === undefined) throw notOfRun(path);
+	const { golden, onnx } = spec.engine;
+	const result = onlyOf(failure, run, [root, cwd, environment.home]);
+	const model = await fileModelReader().read(await find(onnx));
+	if ((result.builds[0]?.modelSha256 ?? model.sha256) !== model.sha256) throw notOfRun(onnx);
+	const hasRun = result.builds[0]?.state === "built" && golden !== undefined;
+	const set = hasRun ? await readGolden(await find(golden), golden, { files }) : null;
+	return { spec, model, set, text, result };
+}
+
+const notOfRun = (path: string): ConfigError =>
+	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
+
+/** Nothing but the failure, without folders of this machine or the run's. */
+function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]): Result {
+	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
+		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
+	const { tool, startedAt, backend, environment } = run;
+	const known = { version: tool.version, startedAt, configPath: "", head: { label: "head" }, files: [] };
+	const builds = run.builds.filter(isOwn);
+	const out = dirname(dirname(builds[0]?.log ?? ""));
+	const folders = [out, dirname(out), ...own]
+		.filter((folder) => folder?.startsWith("/") && folder !== "/")
+		.sort();
+	// Names of tensors may look like paths.
+	const hide = <Part>(part: Part): Part =>
+		JSON.parse(
+			folders.reduceRight<string>((text, one) => text.replaceAll(`${one}/`, ""), JSON.stringify(part)),
+		);
+	return {
+		...resultWithoutRun(verdict ? [] : hide(run.errors.filter(isOwn)), known),
+		...{ backend, environment, ...hide({ builds, findings: run.findings.filter(isOwn) }) },
+		...(verdict && { golden: [{ ...verdict, ...hide({ message: verdict.message }) }] }),
+		bisections: verdict && run.bisections?.filter(isOwn),
+	};
+}
+
+/** All cases for a verdict on several, or if one alone could not fail. No people, no commands. */
+async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict): Promise<GoldenManifest> {
+	const { schemaVersion, goldenId, model, outputs, detections, producer, cases } = manifest;
+	const { backend, version, precision } = producer;
+	const made = { backend, version, precision };
+	const known = { schemaVersion, goldenId, model, outputs, detections, producer: made };
+	const one = cases.find(({ id }) => id === verdict?.case);
+	if (one === undefined) return { ...known, cases };
+	const expected = await readTensors(one.outputs, folder, { files, tensors: fileTensorReader() });
+	const alone: GoldenManifest = { ...known, cases: [one] };
+	return findInsensitive(alone, [expected]).length > 0 ? { ...known, cases } : alone;
+}
+
+/** On TensorRT, for a shell in the folder. */
+function commandsOf(
+	{ spec, model }: { spec: EngineSpec; model: ModelOnDisk },
+	{ backend, builds }: Result,
+	golden: GoldenManifest | null,
+): string[] {
+	const version = parseVersionText(backend.version);
+	const flags = builds[0]?.recipe?.["flags"];
+	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];
+	const inputs = Object.entries(golden?.cases[0].inputs ?? {}).map(([name, file]) => ({ ...file, name }));
+	if (inputs.length === 0 || !inputs.every(({ path }) => path.endsWith(".npy"))) return [`trtexec ${flags}`];
+	const timing = { cudaGraph: false, spinWait: false, transfers: true };
+	const raw = inputs.map((file) => ({ ...file, path: file.path.replace(/npy$/, "bin") }));
+	const run = runArgs(
+		{ spec, model, path: "engine.plan" },
+		raw,
+		{ task: "infer" },
+		{ trtexec: { version }, device: 0, timing },
+	);
+	const convert = "import numpy, sys; [numpy.load(f).tofile(f[:-3] + 'bin') for f in sys.argv[1:]]";
+	const lines = [
+		["python3", "-c", convert, ...inputs.map(({ path }) => path)],
+		["trtexec", ...run],
+	];
+	return [`trtexec ${flags}`, ...lines.map((words) => words.map(shellWord).join(" "))];
+}

@@ -1,0 +1,94 @@
+// The failures of a run that can be packed, and whether a replay shows one again.
+import type { GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
+import { usageError } from "../errors.ts";
+import { cleanMessage, cleanName } from "../text/escape.ts";
+import { listNames } from "../text/labels.ts";
+import { formatValue } from "../text/units.ts";
+
+export interface Failure {
+	/** `model/engine`. */
+	id: string;
+	code: string;
+	says: string;
+	verdict?: GoldenVerdict;
+}
+
+type Facts = Pick<Result, "builds" | "findings" | "errors" | "golden">;
+
+export function failuresOf({ builds, findings, errors, golden }: Facts): Failure[] {
+	return [
+		...builds.flatMap(({ model, engine, arm, state, failure }): Failure[] => {
+			if (arm === "base" || state === "built") return [];
+			const found = findings.find(
+				(one) => one.model === model && one.arm !== "base" && one.severity === "error",
+			);
+			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
+			return [{ id: `${model}/${engine}`, code, says: title }];
+		}),
+		...errors.flatMap(({ model, engine, arm, workload, code, message }): Failure[] => {
+			const isOther = engine === undefined || arm === "base" || workload !== undefined;
+			return isOther ? [] : [{ id: `${model}/${engine}`, code, says: message }];
+		}),
+		...golden.flatMap((verdict): Failure[] => {
+			const { model, engine, scope, state: code, checks, fault, message = code } = verdict;
+			const hasWrong = failedChecks(verdict).length > 0;
+			// A replay has no timed sizes, for which batches are composed.
+			if (scope === "batch" || (!hasWrong && (code !== "error" || checks.length > 0 || fault !== undefined)))
+				return [];
+			const says = hasWrong ? "Outputs do not match." : message;
+			return [{ id: `${model}/${engine}`, code, says, verdict }];
+		}),
+	];
+}
+
+/** Without those of commands, which are not packed. */
+export function failedChecks({ checks }: Pick<GoldenVerdict, "checks">): GoldenCheck[] {
+	return checks.filter(({ pass, metric }) => !pass && !metric.startsWith("custom "));
+}
+
+export function nameOf({ id, verdict }: Failure): string {
+	return cleanName(verdict === undefined ? id : `${id}/${verdict.case}`, 200);
+}
+
+/** @param wanted a case, an engine, or both. @throws ConfigError usage. */
+export function chooseFailure(failures: readonly Failure[], wanted: string | undefined): Failure {
+	const found = failures.find((one) => [undefined, nameOf(one), one.id, one.verdict?.case].includes(wanted));
+	if (found !== undefined) return found;
+	throw usageError(
+		`Nothing failed${wanted === undefined ? "" : ` that is called ${JSON.stringify(wanted)}`}.`,
+		`What can be packed: ${listNames(failures.map(nameOf), 10) || "none"}.`,
+	);
+}
+
+/** @param result of a run of the failing engine alone. */
+export function compareReplay(was: Failure, result: Facts): { isReproduced: boolean; lines: string[] } {
+	const verdict = result.golden.find((one) => one.case === was.verdict?.case);
+	const now = failuresOf(result).find((one) => one.verdict === undefined || one.verdict === verdict);
+	const checks = failedChecks(was.verdict ?? { checks: [] });
+	if (checks.length > 0 && verdict !== undefined && verdict.checks.length > 0) {
+		const found = checks.map((check) => compareCheck(check, verdict));
+		return { isReproduced: found.some(({ isAgain }) => isAgain), lines: found.map(({ line }) => line) };
+	}
+	const [before, after] = [was, now].map((one) =>
+		one ? `${cleanMessage(one.says)} [${cleanName(one.code)}]` : "no such failure",
+	);
+	const isReproduced = now?.code === was.code && checks.length === 0;
+	return { isReproduced, lines: [`recorded: ${before}`, `now: ${after}`] };
+}
+
+/** By the recorded limit. A check without one, such as that of the shape, is there only if it fails. */
+function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: boolean; line: string } {
+	const placeOf = ({ output, metric, slice }: GoldenCheck): string => JSON.stringify([output, metric, slice]);
+	const now = checks.find((one) => placeOf(one) === placeOf(was));
+	const { allowed, bound } = was;
+	const got = Number(now?.got ?? Number.NaN);
+	const isRight = allowed === null ? now?.pass : bound === "at-most" ? got <= allowed : got >= allowed;
+	const isAgain = now !== undefined && !isRight;
+	const shown = now === undefined ? "not compared" : formatValue(now.got);
+	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${shown}` };
+}
+
+export function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
+	const limit = allowed === null ? "" : ` (${bound} ${formatValue(allowed)})`;
+	return `${cleanName(output)}: ${cleanName(metric)}${limit}: recorded ${formatValue(got)}`;
+}

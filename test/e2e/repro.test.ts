@@ -1,0 +1,157 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import { encodeNpy } from "../../src/formats/tensor/npy.ts";
+import {
+	expectExit,
+	expectRefusal,
+	fixtures,
+	quickProject,
+	runCli,
+	sha256,
+	temporaryFolder,
+	untimed,
+} from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
+import { installReplay, type ReplayFault } from "../support/replay/install.ts";
+
+/** A run with a planted defect, its failure packed and moved to another machine's folder. */
+async function packedDefect(): Promise<string> {
+	const files = { "model.onnx": "fixture:wrong.onnx", "trtgate.yml": untimed() };
+	const cwd = quickProject(temporaryFolder(), files);
+	expectExit(await runCli(["run", "--out", "out"], { cwd }), 1);
+	const packed = await runCli(["repro", "out", "--case", "case-1"], { cwd });
+	expectExit(packed, 0);
+	expect(packed.stderr).toMatch(/^Writes \d+ B to /);
+	const elsewhere = temporaryFolder();
+	renameSync(join(cwd, "trtgate-repro"), join(elsewhere, "folder"));
+	for (const name of readdirSync(join(elsewhere, "folder")))
+		expect(readFileSync(join(elsewhere, "folder", name), "latin1"), name).not.toContain(cwd);
+	return elsewhere;
+}
+
+const replay = (cwd: string) => runCli(["repro", "folder", "--quiet"], { cwd });
+
+it("a planted defect is reproduced from the moved folder every time, and not with the good model", async () => {
+	const cwd = await packedDefect();
+	const files = ["README.md", "golden.json", "model.onnx", "repro.json", "result.json", "x1.npy", "y1.npy"];
+	expect(readdirSync(join(cwd, "folder")).sort()).toEqual(files);
+	expect(readFileSync(join(cwd, "folder/README.md"), "utf8")).toContain(
+		"y: relative-l2 (at-most 1e-3): recorded 5e-2",
+	);
+	for (let round = 0; round < 10; round += 1) {
+		const run = await replay(cwd);
+		expectExit(run, 0);
+		expect(run.stdout).toMatch(
+			/^reproduced: net\/fp32\/case-1\n {2}✗ y: relative-l2 .*: recorded 5e-2, now 5e-2\n/,
+		);
+	}
+	cpSync(join(fixtures, "model.onnx"), join(cwd, "folder/model.onnx"));
+	const run = await replay(cwd);
+	expectExit(run, 1);
+	expect(run.stdout).toMatch(
+		/^not reproduced: .*\n {2}✓ y: relative-l2 .*: recorded 5e-2, now \d(\.\d)?e-[78]\n/,
+	);
+});
+
+it("nothing is built if a stranger's folder asks for programs, files outside or git", async () => {
+	const cwd = await packedDefect();
+	const path = join(cwd, "folder/repro.json");
+	const text = readFileSync(path, "utf8");
+	const precision = '"precision": "fp32"';
+	for (const [from, to] of [
+		[precision, `${precision}, "plugins": ["evil.so"]`],
+		[precision, `${precision}, "flags": ["--leanDLLPath=evil.so"]`],
+		[precision, `${precision}, "calibration": "/etc/passwd"`],
+		['"onnx": "model.onnx"', '"onnx": "../model.onnx"'],
+		['"onnx": "model.onnx"', '"onnx": "model.onnx", "prepare": "touch evil"'],
+		['"probes": "off"', '"probes": "off", "comparators": { "mine": { "command": ["evil"] } }'],
+		['"probes": "off"', '"probes": "off", "base": { "trtexec": "./evil" }'],
+	] as const) {
+		expect(text).toContain(from);
+		writeFileSync(path, text.replace(from, to));
+		expectRefusal(await replay(cwd), /folder\/repro\.json.*\[result-invalid\]/);
+	}
+	writeFileSync(path, text);
+	mkdirSync(join(cwd, "folder/.git"));
+	expectRefusal(await replay(cwd), "is a git repository");
+});
+
+it("files that are not the run's, a folder that exists and a run without failures are refused", async () => {
+	const cwd = quickProject(temporaryFolder(), {
+		"model.onnx": "fixture:wrong.onnx",
+		"trtgate.yml": untimed(),
+	});
+	const pack = (...argv: string[]) => runCli(["repro", "out", ...argv], { cwd });
+	await runCli(["run", "--out", "out"], { cwd });
+	expectRefusal(await pack("--case", "case-7"), /called "case-7".*\n.*net\/fp32\/case-0, net\/fp32\/case-1/);
+	expectRefusal(await pack("--out", "golden"), "golden exists");
+	cpSync(join(fixtures, "model.onnx"), join(cwd, "model.onnx"));
+	expectRefusal(await pack(), "model.onnx is not that of the run");
+	await runCli(["run", "--out", "out"], { cwd });
+	expectRefusal(await pack(), "Nothing failed");
+});
+
+it("a build that trtexec refuses is packed with its command, and replayed with and without the refusal", async () => {
+	const fault: ReplayFault = {
+		step: "build",
+		arm: "head",
+		do: "recording",
+		recording: "10.6/fail-bad-unsupported-op",
+	};
+	const comparison = "slower-head";
+	const { folder } = await gateReplay({ comparison, faults: [fault] });
+	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
+	const readme = readFileSync(join(folder, "trtgate-repro/README.md"), "utf8");
+	expect(readme).toMatch(/\[`operator-unsupported`\]/);
+	expect(readme).toMatch(/^trtexec --onnx=model\.onnx --saveEngine=engine\.plan .*--minShapes=/m);
+	expect(readme).not.toContain(folder);
+	const replayWith = (faults: ReplayFault[]) => {
+		const env = { PATH: installReplay(temporaryFolder(), { comparison, faults }) };
+		return runCli(["repro", "trtgate-repro", "--quiet"], { cwd: folder, env });
+	};
+	const again = await replayWith([fault]);
+	expectExit(again, 0);
+	expect(again.stdout).toMatch(
+		/^reproduced: net\/fp16\n {2}recorded: .*\[operator-unsupported\]\n {2}now: .*\[operator-unsupported\]/,
+	);
+	const other = await replayWith([{ ...fault, recording: "10.6/fail-no-gpu" }]);
+	expect(other.stdout).toMatch(/^not reproduced: .*\n.*\n {2}now: .*\[no-gpu\]/);
+	expectExit(other, 3);
+	const built = await replayWith([]);
+	expectExit(built, 1);
+	expect(built.stdout).toContain("now: no such failure");
+});
+
+/** As the recorder stores them. */
+function storeAsNpy(folder: string): void {
+	const path = join(folder, "golden/golden.json");
+	const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
+	for (const { inputs, outputs } of manifest.cases)
+		for (const file of [inputs, outputs].flatMap((side) => Object.values(side))) {
+			const data = readFileSync(join(folder, "golden", file.path));
+			const bytes = encodeNpy({ dtype: file.dtype, shape: file.shape, data });
+			file.path = file.path.replace(/bin$/, "npy");
+			file.sha256 = sha256(bytes);
+			writeFileSync(join(folder, "golden", file.path), bytes);
+		}
+	writeFileSync(path, JSON.stringify(manifest));
+}
+
+it("wrong outputs on TensorRT are reproduced with trtexec's numbers, and its commands are written", async () => {
+	const given = (folder: string) => ["base", "head"].map((arm) => storeAsNpy(join(folder, arm)));
+	const { folder } = await gateReplay({ comparison: "wrong-head" }, { given });
+	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
+	const readme = readFileSync(join(folder, "trtgate-repro/README.md"), "utf8");
+	expect(readme).toMatch(
+		/\ntrtexec --onnx=model\.onnx .*\npython3 -c '.*' (\S+)\.npy\ntrtexec --loadEngine=engine\.plan .*--loadInputs=\w+:\1\.bin /,
+	);
+	const env = { PATH: installReplay(temporaryFolder(), { comparison: "wrong-head" }) };
+	const run = await runCli(["repro", "trtgate-repro", "--quiet"], { cwd: folder, env });
+	expectExit(run, 0);
+	expect(run.stdout).toMatch(
+		/^reproduced: net\/fp32\/.*\n {2}✗ \w+: relative-l2 .*: recorded 3\.3e-2, now 3\.3e-2\n/,
+	);
+	expect(run.stdout).toContain("on TensorRT 10.6.0");
+});
