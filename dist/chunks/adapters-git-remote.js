@@ -1,4 +1,4 @@
-import{ft as e,ut as t}from"./app-cli.js";import{r as n}from"./host-formats-github-names.js";import{c as r,d as i,f as a,l as o,o as s,r as c}from"./adapters-git-run-git.js";const l=/^([0-9a-f]{40}|[0-9a-f]{64})$/,u=2e4;function d(e){let t=/* @__PURE__ */ new Map;for(let n of e.split(`
+import{_t as e,ht as t}from"./app-cli.js";import{r as n}from"./host-formats-github-names.js";import{c as r,d as i,f as a,l as o,o as s,r as c}from"./adapters-git-run-git.js";const l=/^([0-9a-f]{40}|[0-9a-f]{64})$/,u=2e4;function d(e){let t=/* @__PURE__ */ new Map;for(let n of e.split(`
 `).slice(0,-1)){let e=/^([0-9a-f]{40,64})\trefs\/tags\/(.+?)(\^\{\})?$/.exec(n),[r,i,a]=[e?.[1],e?.[2],e?.[3]];if(r!==void 0&&i!==void 0&&l.test(r)&&(a===void 0&&t.has(i)||t.set(i,r),t.size>=u))break}return[...t].map(([e,t])=>({name:e,commit:t}))}const f=`%(objectname) %(*objectname) %(refname:strip=2)`;function p(e){return e.split(`
 `).slice(0,-1).slice(0,u).flatMap(e=>{let t=/^([0-9a-f]{40,64}) ([0-9a-f]{40,64})? ?(.+)$/.exec(e),[n,r]=[t?.[2]??t?.[1],t?.[3]];return n===void 0||r===void 0?[]:[{name:r,commit:n}]})}function m(e){return[...(e.split(`
 

@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N]
+    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
@@ -27,13 +27,24 @@ To the worker:
     {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
                                                       once for each id, all at the same time
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
+    {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
+    {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
+                                                      repeats the cases before it, in --mode soak
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
      "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
     {"kind": "result", "id", "profile": n, "tensors": [...]}
+    {"kind": "figures", "id", ...}                    of a start-up or a soak
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
+
+A start-up gives {"parts": ms of {"plugins", "read", "deserialize", "context", "first"}, "runs": [ms, ...], "cold"}. In --mode
+warm and cold the plan is read through first; "cold" says whether it was not in the page cache.
+
+A soak gives {"phase", "steps", "shapes", "samples": [[reserved, resident, used, blocks], ...]}, "steps" steps apart: GPU
+memory taken since there is a CUDA context, host memory, what TensorRT, inputs and outputs hold, in how many blocks; the
+last two only if TensorRT takes an allocator. A step of "reloads" frees engine and context, loads and runs them.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
@@ -54,6 +65,7 @@ import os
 import platform
 import struct
 import sys
+import time
 import traceback
 
 MAGIC = b"TGWF"
@@ -237,6 +249,7 @@ class Cuda:
         "cuStreamSynchronize": [ctypes.c_void_p],
         "cuMemAlloc_v2": [pointer(ctypes.c_uint64), ctypes.c_size_t],
         "cuMemFree_v2": [ctypes.c_uint64],
+        "cuMemGetInfo_v2": [pointer(ctypes.c_size_t), pointer(ctypes.c_size_t)],
         "cuMemcpyHtoDAsync_v2": [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
         "cuMemcpyDtoHAsync_v2": [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p],
         "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p],
@@ -304,10 +317,14 @@ class Cuda:
 
     def start(self):
         """Makes the device's primary context current: the one that TensorRT's CUDA runtime uses."""
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
-        self.call("cuCtxSetCurrent", context)
+        self.context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.device)
+        self.enter()
         self.open_stream()
+
+    def enter(self):
+        """For the calling thread."""
+        self.call("cuCtxSetCurrent", self.context)
 
     def open_stream(self):
         stream = ctypes.c_void_p()
@@ -327,6 +344,11 @@ class Cuda:
 
     def free(self, address):
         self.call("cuMemFree_v2", address)
+
+    def bytes_free(self):
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
 
     def to_device(self, target, source, size):
         self.call("cuMemcpyHtoDAsync_v2", target, source, size, self.stream)
@@ -354,9 +376,7 @@ class DeviceBuffer:
         wanted = max(size, 256)
         if wanted <= self.size:
             return self.address
-        if self.address:
-            self.cuda.free(self.address)
-            self.address = self.size = 0
+        self.release()
         try:
             self.address = self.cuda.allocate(wanted)
         except CudaError as error:
@@ -365,6 +385,11 @@ class DeviceBuffer:
             raise Refusal("memory", "%d bytes of GPU memory for %s could not be had" % (wanted, self.name), self.name)
         self.size = wanted
         return self.address
+
+    def release(self):
+        if self.address:
+            self.cuda.free(self.address)
+            self.address = self.size = 0
 
 
 # TensorRT
@@ -433,6 +458,39 @@ def make_allocator(trt, buffer):
             self.shape = tuple(shape)
 
     return Allocator()
+
+
+def make_counter(trt, cuda):
+    class Counter(trt.IGpuAllocator):
+        """GPU memory for TensorRT, counted; TensorRT calls it from any thread."""
+
+        def __init__(self):
+            trt.IGpuAllocator.__init__(self)
+            self.blocks = {}
+
+        def allocate(self, size, alignment, flags):
+            if size == 0:
+                return 0
+            try:
+                cuda.enter()
+                address = cuda.allocate(size)
+            except CudaError as error:
+                sys.stderr.write("[E] %s\n" % error)
+                return 0
+            self.blocks[address] = size
+            return address
+
+        def reallocate(self, address, alignment, new_size):
+            return 0
+
+        def deallocate(self, memory):
+            if memory:
+                del self.blocks[memory]
+                cuda.enter()
+                cuda.free(memory)
+            return True
+
+    return Counter()
 
 
 def dtype_name(trt, tensor, dtype):
@@ -526,6 +584,32 @@ class Feed:
         self.size = size
 
 
+class Laps:
+    """Milliseconds of parts that follow on each other."""
+
+    def __init__(self):
+        self.parts = {}
+        self.at = time.perf_counter()
+
+    def end(self, part):
+        now = time.perf_counter()
+        self.parts[part] = (now - self.at) * 1e3
+        self.at = now
+
+
+def drop_cached(file):
+    """Whether the file is no longer in the page cache: some file systems keep it."""
+    try:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return True
+    except (OSError, AttributeError):
+        pass
+    return False
+
+
 class Engine:
     """A loaded plan with one execution context."""
 
@@ -534,14 +618,55 @@ class Engine:
         self.cuda = cuda
         self.logger = make_logger(trt)
         self.largest_payload = options.max_payload_bytes
+        self.options = options
+        self.kept = []
+        self.cold = False
+        self.counter = None
+        self.bytes_before = cuda.bytes_free() if options.mode == "soak" else 0
         self.runtime = trt.Runtime(self.logger)
+        if options.mode == "soak" and hasattr(trt, "IGpuAllocator"):
+            self.runtime.gpu_allocator = self.counter = make_counter(trt, cuda)
+        self.laps = Laps()
         load_plugins(trt, self.logger, self.runtime, options.plugin)
-        self.engine = self.load_plan(options.engine)
-        self.onnx = options.onnx
-        if options.stripped:
+        self.laps.end("plugins")
+        self.load()
+
+    def load(self):
+        self.engine = self.load_plan(self.options.engine)
+        if self.options.stripped:
             self.refit("model")
+        self.laps.end("deserialize")
         self.lanes = [self]
         self.open_lane()
+        self.laps.end("context")
+
+    def reload(self):
+        """Frees what the plan took before it is loaded again."""
+        for port in list(self.inputs.values()) + self.outputs:
+            port.device_buffer.release()
+        self.inputs, self.outputs = {}, []
+        self.context = None
+        self.engine = None
+        self.load()
+
+    def step(self, feeds, payload):
+        """One inference, whose outputs nobody reads."""
+        self.prepare(feeds, payload)
+        self.fill(feeds, payload)
+        self.execute()
+        self.cuda.wait()
+        self.raise_allocation()
+
+    def memory(self):
+        """A sample of soaking."""
+        with open("/proc/self/statm", "rb") as file:
+            resident = int(file.read().split()[1]) * mmap.PAGESIZE
+        sample = [self.bytes_before - self.cuda.bytes_free(), resident]
+        if self.counter is None:
+            return sample
+        buffers = {port.device_buffer for port in list(self.inputs.values()) + self.outputs}
+        own = sum(buffer.size for buffer in buffers)
+        return sample + [sum(self.counter.blocks.values()) + own, len(self.counter.blocks)]
 
     def open_lane(self):
         """What one inference at a time needs of its own: a context, and memory for inputs and outputs."""
@@ -581,7 +706,7 @@ class Engine:
             if weights == "zeros":
                 done = self.refit_zeros(refitter)
             else:
-                done = trt.OnnxParserRefitter(refitter, self.logger).refit_from_file(self.onnx or "")
+                done = trt.OnnxParserRefitter(refitter, self.logger).refit_from_file(self.options.onnx or "")
             done = done and refitter.refit_cuda_engine()
         except (RuntimeError, TypeError) as error:
             raise Refusal("refit", "%s: %s" % (error, self.logger.take()))
@@ -608,6 +733,12 @@ class Engine:
             with open(path, "rb") as file:
                 if os.fstat(file.fileno()).st_size < len(PLAN_MAGIC):
                     raise Fatal("plan", "The engine file %s is empty." % path)
+                if self.options.mode in ("warm", "cold"):
+                    self.cold = self.options.mode == "cold" and drop_cached(file)
+                    self.laps.at = time.perf_counter()
+                    while file.read(1 << 20):
+                        pass
+                    self.laps.end("read")
                 plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise Fatal("plan", "The engine file %s cannot be read: %s." % (path, error.strerror))
@@ -837,6 +968,51 @@ def read_case(header, payload_bytes, inputs):
     return feeds
 
 
+def time_runs(engine, runs, feeds, payload):
+    laps = Laps()
+    for run in range(1 + runs):
+        engine.step(feeds, payload)
+        laps.end(run)
+    first, *later = laps.parts.values()
+    return {"parts": dict(engine.laps.parts, first=first), "runs": later, "cold": engine.cold}
+
+
+def keep_case(engine, feeds, payload, size):
+    """A copy, which soaking repeats."""
+    memory = HostBuffer()
+    memory.reserve(max(1, size))
+    memory.view(size)[:] = payload.view(size)
+    engine.kept.append((feeds, memory))
+
+
+def soak(engine, header):
+    """Repeats the kept cases, and looks at the memory now and then."""
+    phase, steps, samples, budget = header["phase"], header["steps"], header["samples"], header["budgetMs"] / 1e3
+    cases = engine.kept if phase == "shape-changes" else engine.kept[:1]
+    if not cases:
+        raise Refusal("execution", "none of the sizes to repeat ran")
+
+    def cycle():
+        if phase == "reloads":
+            engine.reload()
+        for feeds, payload in cases:
+            engine.step(feeds, payload)
+
+    began, done = time.perf_counter(), 0
+    while done < 2 or (done * len(cases) < steps // 8 and time.perf_counter() - began < budget / 4):
+        cycle()
+        done += 1
+    each = (time.perf_counter() - began) / done
+    cycles = max(1, min(steps // (samples * len(cases)), int(budget / (samples * each))))
+    found, began = [], time.perf_counter()
+    # Less than twice the budget, if twelve samples fit into it.
+    while len(found) < samples and (len(found) < 12 or time.perf_counter() - began < 2 * budget):
+        for _ in range(cycles):
+            cycle()
+        found.append(engine.memory())
+    return {"phase": phase, "steps": cycles * len(cases), "shapes": len(cases), "samples": found}
+
+
 def is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
@@ -875,12 +1051,22 @@ def error_frame(error, code, name=None, fatal=False):
 def answer(channel, engine, header, payload_bytes):
     names = read_ids(header)
     try:
-        if header.get("kind") == "refit":
+        kind = header.get("kind")
+        if kind == "soak":
+            channel.write(dict(soak(engine, header), kind="figures", id=names[0]))
+            return True
+        if kind == "refit":
             engine.refit(header.get("weights"))
             results = [(0, [], [])]
         else:
             feeds = read_case(header, payload_bytes, engine.inputs)
+            if kind == "start-up":
+                figures = time_runs(engine, header["runs"], feeds, channel.buffer)
+                channel.write(dict(figures, kind="figures", id=names[0]))
+                return True
             results = engine.run(feeds, channel.buffer, len(names))
+            if engine.options.mode == "soak":
+                keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
             channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
     except Refusal as error:
@@ -910,7 +1096,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "refit"):
+        if kind not in ("case", "refit", "start-up", "soak"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
@@ -1049,6 +1235,7 @@ def parse_options(arguments):
     parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
     parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak"), default="cases")
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")

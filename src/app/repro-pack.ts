@@ -12,7 +12,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { reproConfig } from "../core/repro/config.ts";
-import { type Failure, nameOf } from "../core/repro/failures.ts";
+import { type Failure, failuresOf, nameOf } from "../core/repro/failures.ts";
 import { readmeOf } from "../core/repro/readme.ts";
 import { jsonText, shellWord } from "../core/text/escape.ts";
 import { formatBytes } from "../core/text/units.ts";
@@ -55,7 +55,8 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 		"result.json": jsonText(result),
 		...(golden && { "golden.json": jsonText(golden) }),
 		"README.md": readmeOf(
-			failure,
+			// As it is packed, without folders of this machine.
+			failuresOf(result).find(({ id, code }) => id === failure.id && code === failure.code) ?? failure,
 			result,
 			commandsOf({ spec, model: { ...model, path: onnx } }, result, golden),
 		),

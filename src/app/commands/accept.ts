@@ -14,7 +14,8 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseArguments, readArgument, readResult } from "./arguments.ts";
+import { parseArguments, readArgument } from "./arguments.ts";
+import { readResult } from "./read-result.ts";
 import { acceptChangeTable } from "./tables.ts";
 
 export async function acceptChange(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,12 +1,10 @@
 // Parses arguments by a command's table, and renders its `--help`.
 import { join, resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import type { Result } from "../../../generated/result.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
-import { type InputKind, inputKinds } from "../../core/input-kind.ts";
-import { parseResult } from "../../core/report/parse-result.ts";
+import type { InputKind } from "../../core/input-kind.ts";
 import { wrapText } from "../../core/report/terminal-text.ts";
 
 export interface Option {
@@ -183,13 +181,6 @@ export async function readArgument(
 	kind: InputKind,
 ): Promise<{ path: string; text: string }> {
 	return { path, text: await readInputText(resolve(cwd, path), kind, path) };
-}
-
-/** @param given a run's output folder or result.json. */
-export async function readResult(given: string, cwd: string): Promise<{ path: string; result: Result }> {
-	const file = given.endsWith(".json") ? given : join(given, "result.json");
-	const { path, text } = await readArgument(file, cwd, inputKinds.result);
-	return { path, result: parseResult(text, path) };
 }
 
 const maxChars = 100;

@@ -14,7 +14,8 @@ import { checkOutFolder } from "../out-folder.ts";
 import { readParts } from "../parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { type ArgumentsOf, parseArguments, readArgument, readResult } from "./arguments.ts";
+import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";
+import { readResult } from "./read-result.ts";
 import { showResult } from "./run.ts";
 import { reportTable } from "./tables.ts";
 

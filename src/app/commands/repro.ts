@@ -12,7 +12,8 @@ import { checkOutFolder, makeOutFolder } from "../out-folder.ts";
 import { packRepro } from "../repro-pack.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
-import { parseArguments, readArgument, readResult } from "./arguments.ts";
+import { parseArguments, readArgument } from "./arguments.ts";
+import { readResult } from "./read-result.ts";
 import { reproTable } from "./tables.ts";
 
 export async function repro(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,7 +1,8 @@
 // `trtgate explain`
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseArguments, readResult } from "../../app/commands/arguments.ts";
+import { parseArguments } from "../../app/commands/arguments.ts";
+import { readResult } from "../../app/commands/read-result.ts";
 import { explainTable } from "../../app/commands/tables.ts";
 import { exitCodes } from "../../app/exit.ts";
 import type { Terminal } from "../../app/terminal.ts";

@@ -1,0 +1,1 @@
+import{Vt as e}from"./app-commands-preflight.js";import{t}from"./core-report-parse-result.js";import{J as n}from"./app-cli.js";import{join as r}from"node:path";async function i(i,a){let o=i.endsWith(`.json`)?i:r(i,`result.json`),{path:s,text:c}=await n(o,a,e.result);return{path:s,result:t(c,s)}}export{i as t};
