@@ -1,5 +1,5 @@
 // Parses arguments by a command's table, and renders its `--help`.
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
