@@ -175,8 +175,8 @@ export interface InputFile {
 	fill?: ("normal" | "uniform" | "zeros" | "ones") | number;
 }
 export interface EngineFile {
-	/** Another ONNX file of the same model, e.g. a Q/DQ export. */
-	onnx?: string;
+	/** Another ONNX file of the same model, e.g. a Q/DQ export; or one for each major version of TensorRT. */
+	onnx?: string | OnnxByVersionFile;
 	precision: Precision;
 	dims?: {
 		[k: string]: DimFile;
@@ -195,6 +195,10 @@ export interface EngineFile {
 	/** Another engine of this model, which this one has to beat: both are timed in pairs, and `gates.payoff` judges. */
 	against?: string;
 	gates?: GatesFile;
+}
+/** ONNX files by major versions of TensorRT: `11`, `<11`, `>=11`. Each side takes the file for its own; without TensorRT, the model's file counts. */
+export interface OnnxByVersionFile {
+	[k: string]: string;
 }
 export interface DimsFile {
 	[k: string]: DimFile;

@@ -41,7 +41,8 @@ function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightI
 	const ready = models.filter((each) => each.state === "ready");
 	const isSame = (id: string): boolean => {
 		const { base, head } = sidesOf(ready, ({ spec }) => spec.id === id);
-		return base !== undefined && base.model.sha256 === head?.model.sha256;
+		if (base === undefined || head === undefined) return false;
+		return base.model.sha256 === head.model.sha256 || base.spec.engine.onnxByVersion !== undefined;
 	};
 	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
 	const isNew = (finding: Finding): boolean =>

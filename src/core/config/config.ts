@@ -62,9 +62,20 @@ export interface TensorRtConfig {
 	flags: readonly string[];
 }
 
+/** The ONNX file for the major versions `from` to `to` of TensorRT. */
+export interface VersionedFile {
+	/** As written, such as `<11`. */
+	range: string;
+	from: number;
+	to: number;
+	path: string;
+}
+
 export interface EngineConfig {
 	name: string;
 	onnx: string;
+	/** Present: `onnx` is the model's own file until the version of TensorRT is known. */
+	onnxByVersion?: readonly VersionedFile[];
 	precision: Precision;
 	/** The union of the profiles, with the optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;

@@ -9,7 +9,8 @@ import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
-import { checkName, checkPath, describeGot, prebuiltFix } from "./values.ts";
+import { checkName, checkPath } from "./values.ts";
+import { checkOnnx, resolveVersions } from "./versioned-files.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles, resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */
@@ -110,19 +111,19 @@ function* resolveEngine(
 	const { name, model, modelPointer, inputs } = context;
 	const pointer = childPointer(`${modelPointer}/engines`, name);
 	yield* checkName(pointer, { name, what: "an engine" });
-	const at = (key: "profiles" | "workloads" | "onnx" | "golden") =>
+	const at = (key: "profiles" | "workloads" | "golden") =>
 		`${file[key] === undefined ? modelPointer : pointer}/${key}`;
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const profiles = yield* resolveProfiles(file.profiles ?? model.profiles, { pointer: at("profiles"), dims });
-	const onnx = yield* checkPath(at("onnx"), file.onnx ?? model.onnx);
-	const says = `is ${describeGot(onnx)}, an engine by its name`;
-	if (/\.(?:engine|plan|trt)$/i.test(onnx))
-		yield { pointer: at("onnx"), says, expected: "an ONNX file", fix: prebuiltFix };
+	const own = typeof file.onnx === "string" ? file.onnx : undefined;
+	const byVersion = typeof file.onnx === "object" ? file.onnx : undefined;
+	const onnx = yield* checkOnnx(`${own === undefined ? modelPointer : pointer}/onnx`, own ?? model.onnx);
 	const golden = file.golden ?? model.golden;
 	return {
 		name,
 		onnx,
+		...(byVersion && { onnxByVersion: yield* resolveVersions(byVersion, `${pointer}/onnx`) }),
 		precision: file.precision,
 		dims: hullOf(profiles),
 		profiles,
