@@ -116,7 +116,7 @@ it("from 10 to 11 each side builds its own file of an engine, and the upgrade is
 	const { recipeChanges, builds, workloads } = ran.result();
 	expect(builds.map(({ arm, state }) => `${arm} ${state}`)).toEqual(["base built", "head built"]);
 	expect(workloads[0]?.latency.verdict).toBe("unchanged");
-	expect(recipeChanges[0]?.rows).toEqual([{ what: "onnx", base: "model.onnx", head: "typed.onnx" }]);
+	expect(recipeChanges?.[0]?.rows).toEqual([{ what: "onnx", base: "model.onnx", head: "typed.onnx" }]);
 	for (const text of [ran.stdout, ran.read("out/report.md"), ran.read("out/report.html")]) {
 		expect(text).toMatch(/Upgrade: TensorRT 10\.6\.0 → 11\.2\.1/);
 		expect(text).toMatch(

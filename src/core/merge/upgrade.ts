@@ -14,6 +14,7 @@ import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
+import { typeFacts } from "./upgrade-types.ts";
 
 /** unknown: could not be measured. review: needs a reviewer. */
 const weights = ["stop", "unknown", "review", "note"] as const;
@@ -22,11 +23,7 @@ const topics = {
 	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
 	buildsNow: ["note", "engine that builds now", "engines that build now"],
 	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
-	notBuilt: [
-		"unknown",
-		"engine that the machine failed to build",
-		"engines that the machine failed to build",
-	],
+	notBuilt: ["unknown", "engine that the machine did not build", "engines that the machine did not build"],
 	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
 	noGolden: ["review", "engine without a golden", "engines without a golden"],
 	grown: ["review", "engine whose errors grow", "engines whose errors grow"],
@@ -34,6 +31,9 @@ const topics = {
 	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
 	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
 	regressed: ["review", "workload that slows down", "workloads that slow down"],
+	lostType: ["review", "engine that loses its types", "engines that lose their types"],
+	otherTypes: ["note", "engine in other types", "engines in other types"],
+	otherFile: ["note", "engine of another file", "engines of another file"],
 	improved: ["note", "workload that speeds up", "workloads that speed up"],
 	inconclusive: ["review", "inconclusive workload", "inconclusive workloads"],
 	finding: ["review", "new finding of preflight", "new findings of preflight"],
@@ -202,7 +202,7 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, compared }
 function buildFacts(id: string, { before, after }: Sides): Fact[] {
 	const [was, is] = [before.builds.get(id), after.builds.get(id)];
 	if (is?.state === "built")
-		return was?.state === "built" ? [] : fact("buildsNow", `${quoted(id)} builds now.`);
+		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
 	if (was?.state !== "built") return fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
