@@ -20,6 +20,8 @@ export type DimFile =
 			opt: number;
 			max: number;
 	  };
+/** Another ONNX file of the same model, e.g. a Q/DQ export; or one for each major version of TensorRT. */
+export type OnnxFile = string | OnnxByVersionFile;
 export type Precision = "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
 /** Memory with its unit: 512MiB, 4GiB. */
 export type SizeFile = string;
@@ -175,8 +177,7 @@ export interface InputFile {
 	fill?: ("normal" | "uniform" | "zeros" | "ones") | number;
 }
 export interface EngineFile {
-	/** Another ONNX file of the same model, e.g. a Q/DQ export; or one for each major version of TensorRT. */
-	onnx?: string | OnnxByVersionFile;
+	onnx?: OnnxFile;
 	precision: Precision;
 	dims?: {
 		[k: string]: DimFile;

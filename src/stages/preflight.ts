@@ -77,6 +77,7 @@ function contextOf({ model, engine }: EngineSpec, input: PreflightInput): Prefli
 		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
+		settings: engine.tensorrt,
 		streamsWeights: engine.tensorrt.flags.some((flag) => flag.startsWith("--allowWeightStreaming")),
 	};
 }
