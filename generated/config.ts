@@ -197,7 +197,7 @@ export interface EngineFile {
 	against?: string;
 	gates?: GatesFile;
 }
-/** ONNX files by major versions of TensorRT: `11`, `<11`, `>=11`. Each side takes the file for its own; without TensorRT, the model's file counts. */
+/** ONNX files by major versions of TensorRT: `11`, `<11`, `>=11`. Each side takes the file for its own; without TensorRT, that of `preflight.tensorrt`, else the model's own file. */
 export interface OnnxByVersionFile {
 	[k: string]: string;
 }

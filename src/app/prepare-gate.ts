@@ -66,7 +66,7 @@ export async function prepareGate(asked: GateInput, ports: Ports): Promise<Prepa
 
 type Split = GateInput & { configOfBase: Config };
 
-/** @param versions of TensorRT; undefined on ONNX Runtime, which runs the model's own file. */
+/** @param versions of TensorRT; undefined: the model's own file. */
 function withOnnxFiles(input: GateInput, versions: Record<Arm, string | undefined>): Split {
 	const chosen = (config: Config, arm: Arm): Config =>
 		versions[arm] === undefined ? config : onTensorRt(config, versions[arm]);
