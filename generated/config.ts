@@ -21,6 +21,8 @@ export type DimFile =
 			opt: number;
 			max: number;
 	  };
+/** Another ONNX file of the same model, e.g. a Q/DQ export; or one for each major version of TensorRT. */
+export type OnnxFile = string | OnnxByVersionFile;
 export type Precision = "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
 /** Memory with its unit: 512MiB, 4GiB. */
 export type SizeFile = string;
@@ -179,8 +181,7 @@ export interface InputFile {
 	fill?: ("normal" | "uniform" | "zeros" | "ones") | number;
 }
 export interface EngineFile {
-	/** Another ONNX file of the same model, e.g. a Q/DQ export. */
-	onnx?: string;
+	onnx?: OnnxFile;
 	precision: Precision;
 	build?: BuildFile;
 	dims?: {
@@ -200,6 +201,10 @@ export interface EngineFile {
 	/** Another engine of this model, which this one has to beat: both are timed in pairs, and `gates.payoff` judges. */
 	against?: string;
 	gates?: GatesFile;
+}
+/** ONNX files by major versions of TensorRT: `11`, `<11`, `>=11`. Each side takes the file for its own; without TensorRT, that of `preflight.tensorrt`, else the model's own file. */
+export interface OnnxByVersionFile {
+	[k: string]: string;
 }
 /** A plan that something else than trtexec builds. */
 export interface BuildFile {

@@ -10,8 +10,8 @@ export type PartName = string;
 export type Arm = "base" | "head";
 /** refusal (default): the model's or config's fault, a verdict. runner: the machine's; a retry may help. */
 export type FailureOf = "refusal" | "runner";
-/** cast: a Cast beside it. no-qdq: an input without Q/DQ. qdq-before-add: Q/DQ stand before a residual Add, not behind it. range: the builder warned of values out of range, or of tensors without a range. kernel: nothing in the file forbids it; the builder chose another kernel. */
-export type UncoveredCause = "cast" | "no-qdq" | "qdq-before-add" | "range" | "kernel";
+/** cast: a Cast beside it. float-weight: its weight is float in a file of half-precision weights. no-qdq: an input without Q/DQ. qdq-before-add: Q/DQ stand before a residual Add, not behind it. range: the builder warned of values out of range, or of tensors without a range. kernel: nothing in the file forbids it; the builder chose another kernel. */
+export type UncoveredCause = "cast" | "float-weight" | "no-qdq" | "qdq-before-add" | "range" | "kernel";
 /** existing: the base engine fails every check that the head fails, so this change did not cause it. */
 export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
@@ -295,6 +295,7 @@ export interface PrecisionCoverage {
 	outsideCount: number;
 	/** The heaviest layers that run in another precision. */
 	outside: UncoveredLayer[];
+	changed?: TypeChange;
 }
 export interface UncoveredLayer {
 	layer: string;
@@ -302,8 +303,17 @@ export interface UncoveredLayer {
 	/** Of the multiply-adds of known layers. */
 	share: number;
 	cause: UncoveredCause;
-	/** The Cast, the Add, or the tensor without Q/DQ. */
+	/** The Cast, the Add, the weight, or the tensor without Q/DQ. */
 	at?: string;
+}
+/** ONNX nodes with multiply-adds that left or entered the declared precision since the base. Absent: none, or no base of that precision. */
+export interface TypeChange {
+	lostCount: number;
+	/** The heaviest; `layer` is the node. */
+	lost: UncoveredLayer[];
+	gainedCount: number;
+	/** The heaviest. */
+	gained: string[];
 }
 /** Layers that the builder reports where --sparsity is on; null: it reported none. */
 export interface Sparsity {

@@ -4,6 +4,7 @@ import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generat
 import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import { placeOfInherited } from "../core/config/source.ts";
+import { onTensorRt } from "../core/config/versioned-files.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
 import { isSameGraph } from "../core/onnx/describe.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
@@ -17,9 +18,12 @@ import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepa
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
+export async function prepareGate(asked: GateInput, ports: Ports): Promise<Prepared> {
+	const { kind: backend, version } = await ports.backend.facts();
+	const ofBase = asked.config.base === undefined ? version : (await ports.backend.facts("base")).version;
+	const head = backend === "tensorrt" ? version : asked.config.preflight.tensorrt;
+	const input = withOnnxFiles(asked, { head, base: backend === "tensorrt" ? ofBase : head });
 	const { arms, rules } = input;
-	const { kind: backend } = await ports.backend.facts();
 	const found = await prepareSides(input, backend, ports);
 	const counterparts = findCounterparts(found.base.map(specOf), found.head.map(specOf), sameContent(found));
 	const config = rules === undefined ? input.config : underRulesOf(rules, input.headConfig, counterparts);
@@ -60,22 +64,42 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	};
 }
 
+type Split = GateInput & { configOfBase: Config };
+
+/** @param versions of TensorRT; undefined: the model's own file. */
+function withOnnxFiles(input: GateInput, versions: Record<Arm, string | undefined>): Split {
+	const chosen = (config: Config, arm: Arm): Config =>
+		versions[arm] === undefined ? config : onTensorRt(config, versions[arm]);
+	const { config, headConfig, baseConfig } = input;
+	return {
+		...input,
+		config: chosen(config, "head"),
+		headConfig: chosen(headConfig, "head"),
+		configOfBase: chosen(baseConfig ?? config, "base"),
+	};
+}
+
 type PreparedSides = Readonly<Record<Arm, readonly PreparedModel[]>>;
 
 const specOf = ({ spec }: PreparedModel) => spec;
 
 async function prepareSides(
-	input: GateInput,
+	input: Split,
 	backend: BackendFacts["kind"],
 	ports: Ports,
 ): Promise<PreparedSides> {
 	const { config, arms, outFolder } = input;
 	const specs = engineSpecs(config);
+	const ofBase = baseSpecs(specs, input);
 	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
+	const headArm = arms.filter(({ arm }) => arm === "head");
+	const others = ofBase.filter((one) =>
+		specs.some(({ id, engine }) => id === one.id && engine.onnx !== one.engine.onnx),
+	);
 	const preparing = {
-		sides: arms
-			.filter(({ arm }) => arm === "head" || !sharesFiles)
-			.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : baseSpecs(specs, input) })),
+		sides: sharesFiles
+			? [specs, others].flatMap((own) => headArm.map((folder) => ({ folder, specs: own })))
+			: arms.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : ofBase })),
 		// A config that cannot be read may name every engine.
 		hasBaseConfig: input.baseConfig !== undefined || input.baseConfigFault !== undefined,
 		backend,
@@ -84,17 +108,29 @@ async function prepareSides(
 	};
 	const models: PreparedModel[] = [];
 	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
-	const head = models.filter(({ arm }) => arm === "head");
-	const shared = head.flatMap((model) =>
-		model.state === "ready" ? [{ ...model, arm: "base" as const }] : [],
+	return sharesFiles
+		? sharedSides(models.slice(0, specs.length), models.slice(specs.length))
+		: { base: models.filter(({ arm }) => arm === "base"), head: models.filter(({ arm }) => arm === "head") };
+}
+
+/** @param others what the base builds from another file of the same folder; one without it is no engine at all. */
+function sharedSides(models: readonly PreparedModel[], others: readonly PreparedModel[]): PreparedSides {
+	const pairs = models.map((model) => {
+		const base = others.find(({ spec }) => spec.id === model.spec.id) ?? model;
+		const head: PreparedModel = base.state === "broken" ? { ...base, spec: model.spec } : model;
+		return { base, head };
+	});
+	const base = pairs.flatMap(({ base, head }) =>
+		base.state === "ready" && head.state === "ready" ? [{ ...base, arm: "base" as const }] : [],
 	);
-	return { base: sharesFiles ? shared : models.filter(({ arm }) => arm === "base"), head };
+	return { base, head: pairs.map(({ head }) => head) };
 }
 
 /** Also engines that only the base has, if the head has new ones: they may be renamed. */
-function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
-	if (baseConfig === undefined) return head;
-	const base = engineSpecs(baseConfig);
+function baseSpecs(head: readonly EngineSpec[], input: Split): readonly EngineSpec[] {
+	const { baseConfig, configOfBase, headIds } = input;
+	const base = engineSpecs(configOfBase);
+	if (baseConfig === undefined) return base;
 	const hasNew = head.some(({ id }) => !base.some((other) => other.id === id));
 	return base.filter(({ id }) => head.some((own) => own.id === id) || (hasNew && !headIds.has(id)));
 }

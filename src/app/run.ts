@@ -5,6 +5,7 @@ import { recordError } from "../core/errors.ts";
 import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
+import type { NodeTypes } from "../engine/core/coverage.ts";
 import { withProfile } from "../engine/core/explain/layers.ts";
 import { coverageOf } from "../engine/stages/coverage.ts";
 import { explain } from "../engine/stages/explain.ts";
@@ -201,12 +202,15 @@ async function* buildEngines({
 		timeoutMs: measure.buildTimeoutMs,
 	};
 	const hashes = recipeHashes(prepared.models);
+	const typesOfBase = new Map<string, NodeTypes>();
 	for await (const { record, engine } of build(building, ports)) {
 		const recipeHash = hashes.get(`${record.arm} ${record.model}/${record.engine}`);
 		const workload = engine && prepared.plan.workloads.find(({ engineId }) => engineId === engine.spec.id);
-		const coverage =
-			engine && (await coverageOf(engine, seen().shapes.get(workload?.id ?? ""), ports.backend));
-		const found = coverage ? { precisionCoverage: coverage } : {};
+		const recipe = `${record.model}/${record.engine} ${record.precision}`;
+		const known = { shaped: seen().shapes.get(workload?.id ?? ""), before: typesOfBase.get(recipe) };
+		const covered = engine && (await coverageOf(engine, known, ports.backend));
+		if (covered && record.arm === "base") typesOfBase.set(recipe, covered.types);
+		const found = covered?.coverage ? { precisionCoverage: covered.coverage } : {};
 		yield { builds: [{ ...record, recipeHash, ...found }], engine };
 		stopIfInterrupted(ports);
 	}

@@ -43,7 +43,8 @@ function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightI
 	const ready = models.filter((each) => each.state === "ready");
 	const isSame = (id: string) => {
 		const { base, head } = sidesOf(ready, ({ spec }) => spec.id === id);
-		return base !== undefined && base.model.sha256 === head?.model.sha256;
+		if (base === undefined || head === undefined) return false;
+		return base.model.sha256 === head.model.sha256 || base.spec.engine.onnxByVersion !== undefined;
 	};
 	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
 	const isNew = (finding: Finding) =>
@@ -78,6 +79,7 @@ function contextOf({ model, engine }: EngineSpec, input: PreflightInput): Prefli
 		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
+		settings: engine.tensorrt,
 		streamsWeights: engine.tensorrt.flags.some((flag) => flag.startsWith("--allowWeightStreaming")),
 	};
 }

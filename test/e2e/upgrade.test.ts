@@ -1,6 +1,8 @@
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { bytesField, joinBytes } from "../../src/formats/onnx/write.ts";
+import { tensor } from "../support/onnx-writer.ts";
 import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay, type Replay, type ReplayFault } from "../support/replay/install.ts";
@@ -33,15 +35,21 @@ it("a merged report of three versions says which upgrade to hold back, and why",
 
 async function upgrade(
 	head: Partial<Replay>,
-	{ config = "", argv = [] }: { config?: string; argv?: readonly string[] },
+	{
+		config = "",
+		argv = [],
+		engine = "precision: fp16",
+	}: { config?: string; argv?: readonly string[]; engine?: string },
 ) {
 	const cwd = temporaryFolder();
 	const files = comparisonFiles("same-model", "head");
-	const settings = String(files["trtgate.yml"]).replace(
-		"unchanged-models: rebuild",
-		"unchanged-models: skip",
-	);
-	writeProject(cwd, { ...files, "trtgate.yml": `${settings}${config}` });
+	const settings = String(files["trtgate.yml"])
+		.replace("unchanged-models: rebuild", "unchanged-models: skip")
+		.replace("precision: fp16", engine);
+	// The recorded engine of both files is one; this weight makes the second one count as converted to fp16.
+	const half = tensor({ name: "half", dtype: 10, dims: [1], raw: new Uint8Array(2) });
+	const typed = joinBytes(files["model.onnx"] as Uint8Array, bytesField(7, bytesField(5, half)));
+	writeProject(cwd, { ...files, "typed.onnx": typed, "trtgate.yml": `${settings}${config}` });
 	installReplay(join(cwd, "old"), { comparison: "same-model", as: "base" });
 	const env = { PATH: installReplay(cwd, { comparison: "same-model", as: "head", ...head }) };
 	const { stdout, stderr } = await runCli(["run", "--out", "out", ...argv], { cwd, env });
@@ -93,4 +101,40 @@ it("an engine that only the newer TensorRT refuses holds the upgrade back", asyn
 it("a second TensorRT that is not there is one error with its line", async () => {
 	const { stderr } = await upgrade({}, { config: "base: { trtexec: /opt/none/trtexec }\n" });
 	expect(stderr).toContain("trtexec of the base was not found: /opt/none/trtexec does not exist");
+});
+
+it("from 10 to 11 each side builds its own file of an engine, and the upgrade is decided over the pair", async () => {
+	const config = "base: { trtexec: old/replay-bin/trtexec }\n";
+	const engine = 'precision: fp16, onnx: { "<11": model.onnx, "11": typed.onnx }';
+	const ran = await upgrade({ version: "110201" }, { config, engine });
+	const asked = ["old/", ""].map((bin) => ran.read(`${bin}replay-bin/state/asked.jsonl`));
+	expect(asked.map((text) => /--onnx=[^"]*\/([^"/]+)"/.exec(text)?.[1])).toEqual([
+		"model.onnx",
+		"typed.onnx",
+	]);
+	expect(asked.map((text) => text.includes('"--fp16"'))).toEqual([true, false]);
+	const { recipeChanges, builds, workloads } = ran.result();
+	expect(builds.map(({ arm, state }) => `${arm} ${state}`)).toEqual(["base built", "head built"]);
+	expect(workloads[0]?.latency.verdict).toBe("unchanged");
+	expect(recipeChanges?.[0]?.rows).toEqual([{ what: "onnx", base: "model.onnx", head: "typed.onnx" }]);
+	for (const text of [ran.stdout, ran.read("out/report.md"), ran.read("out/report.html")]) {
+		expect(text).toMatch(/Upgrade: TensorRT 10\.6\.0 → 11\.2\.1/);
+		expect(text).toMatch(
+			/Upgrade: 1 engine built, 2 golden cases matched, none of 1\s+workload became slower/,
+		);
+	}
+});
+
+it.each([
+	[
+		'"<11": model.onnx, "12": typed.onnx',
+		'net/fp16 has no ONNX file for TensorRT 11.2.1; its `onnx` names files for "12", "<11".',
+	],
+	['"<11": gone.onnx, "11": typed.onnx', "gone.onnx"],
+])("an engine with the files { %s } has an error with its line", async (files, says) => {
+	const config = "base: { trtexec: old/replay-bin/trtexec }\n";
+	const ran = await upgrade({ version: "110201" }, { config, engine: `precision: fp16, onnx: { ${files} }` });
+	expect(ran.stdout + ran.stderr).toContain(says);
+	expect(ran.stdout + ran.stderr).toContain("trtgate.yml:7");
+	expect(ran.stdout).not.toContain("Upgrade: 1 engine");
 });

@@ -36,7 +36,9 @@ const half = { precision: "fp16", dims: batch } as const;
 it("the stage preflight passes the engine's precision and sizes to the checks", async () => {
 	const typed = await judge("classifier", on11, half);
 	expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
-	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.net\.engines\.plain\.onnx`, or ask for fp32\.$/);
+	expect(typed[0]?.fix).toMatch(
+		/AutoCast .* under `models\.net\.engines\.plain\.onnx`, or ask for fp32\. For an upgrade, name both/,
+	);
 	const unbound = await judge("classifier", on10);
 	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 });
@@ -50,6 +52,51 @@ it("the stage preflight marks what only the head's TensorRT finds, if the base r
 	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
 	const known = await judge("classifier", { ...on11, baseTensorrt: "11.0" }, half);
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
+});
+
+it("the stage preflight says what an upgrade to 11 takes away, before anything is built", async () => {
+	const flags = [
+		"--layerPrecisions=*:fp16",
+		"--calibProfile=0",
+		"--weightless",
+		"--tacticSources=-CUBLAS",
+		"--preview=+profileSharing0806",
+		"--inputIOFormats=fp16:chw",
+		"--heuristic",
+		"--tacticSources=-JIT_CONVOLUTIONS",
+		"--inputIOFormats=chw",
+		"--layerDeviceTypes=a:GPU",
+	];
+	const settings = {
+		...{ plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags },
+		dla: { core: 0, gpuFallback: true },
+	};
+	const spec = { dims: batch, tensorrt: settings };
+	const own = async (tensorrt: string) =>
+		codes(await judge("classifier", { backend: "tensorrt", tensorrt }, spec)).filter((code) =>
+			code.startsWith("head"),
+		);
+	const gone = "head error setting-removed";
+	const plugin = "head note plugin-deprecated";
+	expect(await own("8.6")).toEqual([]);
+	expect(await own("10.7")).toEqual([gone]);
+	expect(await own("10.8")).toEqual([gone, "head warning dla-unsupported"]);
+	expect(await own("11.0")).toEqual([
+		...Array.from({ length: 7 }, () => gone),
+		"head error dla-unsupported",
+		plugin,
+	]);
+	expect(await own("11.4")).toEqual([...Array.from({ length: 7 }, () => gone), plugin]);
+	const [first] = await judge("classifier", on11, spec);
+	expect(first?.message).toBe("TensorRT 11.1 no longer takes `--layerPrecisions=*:fp16`.");
+	expect(first?.fix).toContain("AutoCast");
+});
+
+it("findings of a converted file are new where only the head's TensorRT has that file", async () => {
+	const changed = { ...on11, baseTensorrt: "10.6", modelChanged: true };
+	const onnxByVersion = [{ range: "<11", from: 0, to: 10, path: "a.onnx" }];
+	const found = await judge("classifier", changed, { ...half, onnxByVersion });
+	expect(found.map(({ isNew }) => isNew)).toEqual([true]);
 });
 
 it("the stage preflight leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {

@@ -7,6 +7,7 @@ import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } fro
 import type { Git } from "../../adapters/git/run-git.ts";
 import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
+import { onnxFilesOf } from "../../core/config/versioned-files.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
@@ -33,10 +34,11 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<Lf
 }
 
 async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
-	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, build, golden } }) => {
+	return engineSpecs(config).flatMap(({ model, engine }) => {
+		const { tensorrt, build, golden } = engine;
 		const names = [
 			model.onnx,
-			onnx,
+			...onnxFilesOf(engine),
 			...tensorrt.plugins.map((plugin) => plugin.path),
 			tensorrt.calibration?.path,
 			build?.plan,
@@ -51,7 +53,7 @@ async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[
 	const data = specs.flatMap(({ engine: { tensorrt } }) =>
 		tensorrt.calibration?.data === undefined ? [] : [join(path, tensorrt.calibration.path)],
 	);
-	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
+	const models = new Set(specs.flatMap(({ engine }) => onnxFilesOf(engine).map((onnx) => join(path, onnx))));
 	const goldens = new Set(
 		specs.flatMap(({ engine: { golden } }) =>
 			golden === undefined || arm === "base" ? [] : [join(path, golden)],

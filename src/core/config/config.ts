@@ -69,10 +69,21 @@ export interface TensorRtConfig {
 	flags: readonly string[];
 }
 
+/** The ONNX file for the major versions `from` to `to` of TensorRT. */
+export interface VersionedFile {
+	/** As written, such as `<11`. */
+	range: string;
+	from: number;
+	to: number;
+	path: string;
+}
+
 export interface EngineConfig {
 	name: string;
 	/** Or the golden, where there is no ONNX file and the golden alone says what goes in and out. */
 	onnx: string;
+	/** Present: `onnx` is the model's own file until the version of TensorRT is known. */
+	onnxByVersion?: readonly VersionedFile[];
 	precision: Precision;
 	/** The union of the profiles, with the optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;

@@ -16,7 +16,8 @@ import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
-import { checkName, checkPath, describeGot, prebuiltFix } from "./values.ts";
+import { checkName, checkPath } from "./values.ts";
+import { checkOnnx, resolveVersions } from "./versioned-files.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles, resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */
@@ -140,37 +141,46 @@ function* resolveEngine(
 	const { name, model, modelPointer, inputs } = context;
 	const pointer = childPointer(`${modelPointer}/engines`, name);
 	yield* checkName(pointer, { name, what: "an engine" });
-	const at = (key: "profiles" | "workloads" | "onnx" | "golden") =>
-		`${file[key] === undefined ? modelPointer : pointer}/${key}`;
+	const at = (key: "profiles" | "workloads") => `${file[key] === undefined ? modelPointer : pointer}/${key}`;
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const profiles = yield* resolveProfiles(file.profiles ?? model.profiles, { pointer: at("profiles"), dims });
-	const golden = file.golden ?? model.golden;
-	const build = file.build === undefined ? undefined : yield* resolveBuild(file, `${pointer}/build`);
-	const named = file.onnx ?? model.onnx ?? (build && golden);
-	if (named === undefined) yield { pointer: at("onnx"), ...noOnnx };
-	const onnx = yield* checkPath(at(named === golden ? "golden" : "onnx"), named ?? "none");
-	const says = `is ${describeGot(onnx)}, an engine by its name`;
-	if (/\.(?:engine|plan|trt)$/i.test(onnx))
-		yield { pointer: at("onnx"), says, expected: "an ONNX file", fix: prebuiltFix };
 	return {
 		name,
-		onnx,
+		...(yield* resolveFiles(file, { model, modelPointer, pointer })),
 		precision: file.precision,
 		dims: hullOf(profiles),
 		profiles,
 		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
-		...(build && { build }),
 		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, {
 			profiles,
 			layers,
 			inputs,
 			pointer: at("workloads"),
 		}),
-		golden: golden === undefined ? undefined : yield* checkPath(at("golden"), golden),
 		...(file.against !== undefined && { against: file.against }),
 		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
+	};
+}
+
+function* resolveFiles(
+	file: EngineFile,
+	{ model, modelPointer, pointer }: Pick<EngineContext, "model" | "modelPointer"> & { pointer: string },
+): Resolution<Pick<EngineConfig, "onnx" | "onnxByVersion" | "build" | "golden">> {
+	const golden = file.golden ?? model.golden;
+	const goldenPointer = `${file.golden === undefined ? modelPointer : pointer}/golden`;
+	const build = yield* resolveBuild(file, `${pointer}/build`);
+	const own = typeof file.onnx === "string" ? file.onnx : undefined;
+	const byVersion = typeof file.onnx === "object" ? file.onnx : undefined;
+	const named = own ?? model.onnx ?? (build && golden);
+	const place = `${own === undefined ? modelPointer : pointer}/onnx`;
+	if (named === undefined) yield { pointer: place, ...noOnnx };
+	return {
+		onnx: yield* checkOnnx(named === golden ? goldenPointer : place, named ?? "none"),
+		...(byVersion && { onnxByVersion: yield* resolveVersions(byVersion, `${pointer}/onnx`) }),
+		...(build && { build }),
+		golden: golden === undefined ? undefined : yield* checkPath(goldenPointer, golden),
 	};
 }
 

@@ -145,6 +145,7 @@ const examples: Readonly<Record<string, string>> = {
 	CommandFile: "a mapping such as { command: [python3, lpips.py] }",
 	ModelFile: "a mapping such as { onnx: models/net.onnx }",
 	EngineFile: "a mapping such as { precision: fp16 }",
+	OnnxFile: 'a path, or files by version such as { "<11": a.onnx, "11": b.onnx }',
 	InputFile: "a mapping such as { shape: [batch, 3, 224, 224] }",
 	WorkloadFile: "sizes by dimension, such as { batch: 8, streams: 2 }",
 	ThresholdFile: "a mapping such as { warn: 2%, fail: 5% }",

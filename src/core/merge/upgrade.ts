@@ -15,6 +15,7 @@ import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatValue } from "../text/units.ts";
 import { type Fact, fact, memoryFacts, speedFacts, speeds, topics, weights } from "./upgrade-facts.ts";
+import { typeFacts } from "./upgrade-types.ts";
 
 const ownCaches =
 	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
@@ -182,7 +183,7 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, compared }
 function buildFacts(id: string, { before, after }: Sides): Fact[] {
 	const [was, is] = [before.builds.get(id), after.builds.get(id)];
 	if (is?.state === "built")
-		return was?.state === "built" ? [] : fact("buildsNow", `${quoted(id)} builds now.`);
+		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
 	if (was?.state !== "built") return fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);

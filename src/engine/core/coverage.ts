@@ -1,6 +1,12 @@
 // How much of an engine runs in the precision that its config declares, and why the rest does not.
-import type { ArmLayers, BuildRecord, PrecisionCoverage, UncoveredLayer } from "../../../generated/result.ts";
-import type { CountedGraph } from "../../core/onnx/cost/control-flow.ts";
+import type {
+	ArmLayers,
+	BuildRecord,
+	PrecisionCoverage,
+	TypeChange,
+	UncoveredLayer,
+} from "../../../generated/result.ts";
+import type { CountedGraph, CountedNode } from "../../core/onnx/cost/control-flow.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import { integerAttribute } from "../../core/onnx/static-shapes/operator.ts";
 import { shorten } from "../../core/text/escape.ts";
@@ -16,7 +22,7 @@ const accepted: Readonly<Record<string, readonly string[]>> = {
 	fp8: ["fp8"],
 };
 
-const maxOutside = 5;
+const maxNamed = 5;
 
 interface CoverageFacts {
 	engine: EngineModel;
@@ -25,6 +31,19 @@ interface CoverageFacts {
 	costs: CountedGraph | null;
 	warnings: BuildRecord["warnings"];
 	isCalibrated: boolean;
+	/** Of a base in the same precision. */
+	before?: NodeTypes | undefined;
+}
+
+/** By the name of each ONNX node with multiply-adds, the precision of the layer that does them. */
+export type NodeTypes = ReadonlyMap<string, string>;
+
+export function nodeTypes({ engine, costs }: Pick<CoverageFacts, "engine" | "costs">): NodeTypes {
+	return new Map(
+		workOf(engine, costs).flatMap(({ layer, nodes }) =>
+			nodes.map(({ node }) => [node.name, layer.precision ?? "unknown"] as const),
+		),
+	);
 }
 
 /** null: a precision that every layer has, or an engine that states no layers' types. */
@@ -39,17 +58,52 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 	const outside = known
 		.filter(({ layer }) => !inType.includes(layer.precision ?? ""))
 		.sort((a, b) => b.multiplyAdds - a.multiplyAdds);
+	const entry = (
+		name: string,
+		{ layer, multiplyAdds }: LayerWork,
+		node: OnnxNode | null,
+	): UncoveredLayer => ({
+		layer: shorten(name, 160),
+		precision: layer.precision ?? "unknown",
+		share: multiplyAdds / total,
+		...causeOf(node, facts),
+	});
 	return {
 		precision,
 		multiplyAdds: total > 0 ? Math.max(0, 1 - sum(outside) / total) : null,
 		...(costs !== null && costs.multiplyAdds > 0 ? { known: Math.min(1, total / costs.multiplyAdds) } : {}),
 		outsideCount: outside.length,
-		outside: outside.slice(0, maxOutside).map(({ layer, node, multiplyAdds }) => ({
-			layer: shorten(layerName(layer), 160),
-			precision: layer.precision ?? "unknown",
-			share: multiplyAdds / total,
-			...causeOf(node, facts),
-		})),
+		outside: outside.slice(0, maxNamed).map((one) => entry(layerName(one.layer), one, heaviest(one))),
+		...typeChange(known, facts, (one, node) => entry(node.name, one, node)),
+	};
+}
+
+type Entry = (work: LayerWork, node: OnnxNode) => UncoveredLayer;
+
+/** A converted file keeps the names of its nodes, whereas layers are named by version. */
+function typeChange(
+	work: readonly LayerWork[],
+	{ precision, before }: CoverageFacts,
+	entry: Entry,
+): { changed?: TypeChange } {
+	const isIn = (type: string | null | undefined): boolean => (accepted[precision] ?? []).includes(type ?? "");
+	const both = work
+		.flatMap((one) =>
+			one.nodes.map(({ node, multiplyAdds }) => ({ ...one, node, multiplyAdds: multiplyAdds ?? 0 })),
+		)
+		.filter(({ node }) => before?.has(node.name))
+		.sort((a, b) => b.multiplyAdds - a.multiplyAdds);
+	const now = ({ layer }: LayerWork): boolean => isIn(layer.precision);
+	const lost = both.filter((one) => isIn(before?.get(one.node.name)) && !now(one));
+	const gained = both.filter((one) => !isIn(before?.get(one.node.name)) && now(one));
+	if (lost.length + gained.length === 0) return {};
+	return {
+		changed: {
+			lostCount: lost.length,
+			lost: lost.slice(0, maxNamed).map((one) => entry(one, one.node)),
+			gainedCount: gained.length,
+			gained: gained.slice(0, maxNamed).map(({ node }) => shorten(node.name, 160)),
+		},
 	};
 }
 
@@ -62,23 +116,27 @@ export function timeShare({ layers, totalMs }: ArmLayers, precision: string): nu
 
 interface LayerWork {
 	layer: ModelLayer;
-	/** The node with the most multiply-adds. */
-	node: OnnxNode | null;
-	most: number;
+	/** With multiply-adds. */
+	nodes: CountedNode[];
 	multiplyAdds: number;
+}
+
+function heaviest({ nodes }: LayerWork): OnnxNode | null {
+	const first = nodes.toSorted((a, b) => (b.multiplyAdds ?? 0) - (a.multiplyAdds ?? 0))[0];
+	return first?.node ?? null;
 }
 
 /** Each node counts once, for the kernel that multiplies. A layer without counted nodes tells by its own sizes. */
 function workOf({ layers }: EngineModel, costs: CountedGraph | null): LayerWork[] {
 	const kernels = layers.filter(({ kind }) => kind === "compute").sort(heavyFirst);
-	const work = kernels.map((layer): LayerWork => ({ layer, node: null, most: 0, multiplyAdds: 0 }));
+	const work = kernels.map((layer): LayerWork => ({ layer, nodes: [], multiplyAdds: 0 }));
 	const owners = new Map<string, LayerWork>();
 	for (const one of work.toReversed()) for (const name of one.layer.nodes) owners.set(name, one);
-	for (const { node, multiplyAdds } of costs?.nodes ?? []) {
-		const owner = owners.get(node.name);
-		if (owner === undefined || !multiplyAdds) continue;
-		if (owner.node === null || multiplyAdds > owner.most) Object.assign(owner, { node, most: multiplyAdds });
-		owner.multiplyAdds += multiplyAdds;
+	for (const counted of costs?.nodes ?? []) {
+		const owner = owners.get(counted.node.name);
+		if (owner === undefined || !counted.multiplyAdds) continue;
+		owner.nodes.push(counted);
+		owner.multiplyAdds += counted.multiplyAdds;
 	}
 	return work.map((one) => {
 		if (one.multiplyAdds > 0 || !isHeavy(one.layer)) return one;
@@ -95,6 +153,8 @@ function causeOf(node: OnnxNode | null, facts: CoverageFacts): Cause {
 	if (precision === "int8" || precision === "fp8") return causeOfFloat(node, facts);
 	const cast = node && engine.graph && castBeside(node, engine.graph);
 	if (cast) return { cause: "cast", at: shorten(cast.name || (cast.outputs[0] ?? ""), 160) };
+	const weight = node && engine.graph && floatWeight(node, engine.graph);
+	if (weight) return { cause: "float-weight", at: shorten(weight.name, 160) };
 	const isOutOfRange = warnings.some(
 		({ class: kind }) => kind === "fp16-overflow" || kind === "weights-clamped",
 	);
@@ -156,4 +216,10 @@ function castBeside(node: OnnxNode, graph: OnnxGraph): OnnxNode | undefined {
 		({ op, inputs }) => op === "Cast" && inputs.some((name) => node.outputs.includes(name)),
 	);
 	return before.find(toFloat) ?? behind.find((cast) => !toFloat(cast));
+}
+
+/** In a file that is converted to half precision: what the conversion left out. */
+function floatWeight({ inputs }: OnnxNode, { initializers }: OnnxGraph) {
+	const isHalf = initializers.some(({ dtype }) => dtype === "float16" || dtype === "bfloat16");
+	return isHalf && initializers.find(({ name, dtype }) => dtype === "float" && inputs.includes(name));
 }

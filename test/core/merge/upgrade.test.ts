@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import type { Comparison, Finding, GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
+import type {
+	Comparison,
+	Finding,
+	GoldenCheck,
+	GoldenVerdict,
+	Result,
+	UncoveredCause,
+} from "../../../generated/result.ts";
 import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import {
 	buildBuild,
@@ -92,6 +99,18 @@ const compared = (verdict: Comparison["verdict"], estimate: number, ...interval:
 	return { workloads: [buildWorkload({ latency: buildComparison({ verdict, estimate, interval }) })] };
 };
 
+const converted = (cause: UncoveredCause) => {
+	const lost = [{ layer: "conv1", precision: "fp32", share: 0.2, cause, at: "up" }];
+	const changed = { lostCount: 1, lost, gainedCount: 1, gained: ["conv2"] };
+	const precisionCoverage = {
+		...{ precision: "fp16", multiplyAdds: 0.8, outsideCount: 1, outside: lost },
+		changed,
+	};
+	const modelSha256 = "b".repeat(64);
+	return { builds: [buildBuild({ arm: "base" }), buildBuild({ modelSha256, precisionCoverage })] };
+};
+const left = "1 node no longer in fp16: conv1 in fp32 (20.0 %; ";
+
 const slower = compared("regressed", 0.021, 0.018, 0.025);
 const open = compared("inconclusive", 0.01, -0.02, 0.04);
 const findings = [finding("Known.", { arm: "head" }), finding("Gone.", { arm: "head", isNew: true })];
@@ -105,6 +124,15 @@ it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	["pairs cannot tell", open, "review: 1 inconclusive workload.", "Inconclusive: "],
 	["both engines are wrong", golden("existing", bothWrong), onNeither, "its golden on neither"],
 	["the base's engine gives NaN", golden("mismatch", { ...wrong, base: "NaN" }), onNeither],
+	[
+		"the conversion left float",
+		converted("cast"),
+		"review: 1 engine that loses its types.",
+		`${left}the Cast up`,
+	],
+	["the builder chose float", converted("kernel"), none, `${left}the builder chose`],
+	["the file is another", converted("kernel"), none, "is built from another ONNX file."],
+	["a layer is now half", converted("kernel"), none, "1 node now in fp16: conv2."],
 	["a finding is new", { findings }, "review: 1 new finding of preflight.", "`encoder`: Gone."],
 	["the golden is stale", golden("stale"), onOneOnly],
 	["the base gave no outputs", noBase, onOneOnly],

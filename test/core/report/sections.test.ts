@@ -97,6 +97,27 @@ it("calibrations show the data of both sides, and the ranges that changed", () =
 	expectNone(inEveryFormat(same), /Calibration/);
 });
 
+const inOtherTypes = (name: string) => {
+	const lost = [{ layer: name, precision: "fp32", share: 0.25, cause: "cast" as const, at: name }];
+	const changed = { lostCount: 3, lost, gainedCount: 1, gained: [name] };
+	const covered = { precision: "fp16", multiplyAdds: 0.75, outsideCount: 3, outside: lost };
+	return inEveryFormat(
+		buildResult({
+			builds: [buildBuild({ arm: "base" }), buildBuild({ precisionCoverage: { ...covered, changed } })],
+		}),
+	);
+};
+
+it("the precision section names the nodes that left and entered the precision, and what to do", () => {
+	const texts = inOtherTypes("conv1");
+	const left = "3 nodes no longer in fp16: conv1 in fp32 (25.0 %; the Cast conv1 beside it) · 2 more layers.";
+	expectAll(texts, left, "--calibration_data", "1 node now in fp16: conv1.");
+});
+
+it.each(hostileNames)("types draw no markup from the node %j", (name) => {
+	expectNone(inOtherTypes(name), /<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
+});
+
 it.each(hostileNames)("calibrations draw no markup from the tensor %j", (name) => {
 	expectNone(calibrated(name), /<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
-import { precisionCoverage, timeShare } from "../../../src/engine/core/coverage.ts";
+import { nodeTypes, precisionCoverage, timeShare } from "../../../src/engine/core/coverage.ts";
 import { engineModel } from "../../../src/engine/core/model.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { buildLayers } from "../../support/build-layers.ts";
@@ -58,6 +58,37 @@ it("the segmenter's two convolutions in fp32 are named, the heavier one first", 
 	]);
 });
 
+it("nodes that left or entered the precision since the base are named, the heaviest first", () => {
+	const onnx = fixture("classifier");
+	const costs = costsOf(onnx)({ shapes: { [onnx.graph.inputs[0]!.name]: [8, 3, 32, 32] } });
+	const partsOf = (name: string) => ({
+		engine: engineModel({ info: recordedEngine(name).info, profiles: [], graph: onnx.graph }),
+		costs,
+	});
+	const changed = (base: string, head: string) =>
+		precisionCoverage({
+			...{ ...partsOf(head), precision: "fp16", warnings: [], isCalibrated: false },
+			before: nodeTypes(partsOf(base)),
+		})?.changed;
+	// Both were built with --fp16; the second one has only fp32 layers.
+	const lost = changed("classifier-fp16", "classifier-level0")!;
+	expect([lost.lostCount, lost.gainedCount, lost.gained]).toEqual([4, 0, []]);
+	const types = ["fp32", "fp32", "fp32", "tf32"];
+	expect(lost.lost.map(({ precision, cause }) => [precision, cause])).toEqual(
+		types.map((type) => [type, "kernel"]),
+	);
+	expect(lost.lost.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+	const names = lost.lost.map(({ layer }) => layer);
+	const counted = costs.nodes
+		.filter(({ multiplyAdds }) => multiplyAdds)
+		.sort((a, b) => b.multiplyAdds! - a.multiplyAdds!);
+	expect(names).toEqual(counted.map(({ node }) => node.name));
+	expect(changed("classifier-level0", "classifier-fp16")).toEqual({
+		...{ lostCount: 0, lost: [], gainedCount: 4, gained: names },
+	});
+	expect(changed("classifier-fp16", "classifier-fp16")).toBeUndefined();
+});
+
 it("without an ONNX file the layers' own sizes tell; fp32 and layers that are only named have no coverage", () => {
 	const { info } = recordedEngine("det-fp16");
 	const { multiplyAdds, known } = coverageOf(info, "fp16", {})!;
@@ -66,6 +97,8 @@ it("without an ONNX file the layers' own sizes tell; fp32 and layers that are on
 	expect(coverageOf(parseLayerInfo('{"Layers": ["product"]}'), "fp16", {})).toBeNull();
 });
 
+const half = tensor({ name: "h", dtype: 10, raw: new Uint8Array(2) });
+
 /** One product that runs in fp32, under these nodes. */
 function causeIn(nodes: string, precision: string, more: { warning?: string; isCalibrated?: boolean } = {}) {
 	const weight = (name: string, ...dims: number[]) =>
@@ -73,7 +106,7 @@ function causeIn(nodes: string, precision: string, more: { warning?: string; isC
 	const onnx = modelOf({
 		inputs: [value("x", [1, 4])],
 		outputs: [value("y", [1, 4])],
-		initializers: [weight("w", 4, 4), weight("s")],
+		initializers: [weight("w", 4, 4), weight("s"), ...(nodes.includes(" h)") ? [half] : [])],
 		nodes,
 	});
 	const info = parseLayerInfo(
@@ -106,6 +139,13 @@ it.each<[what: string, nodes: string, precision: string, cause: string, at?: str
 	],
 	["a Cast before it", "[up] a = Cast<to=1>(x); [product] y = MatMul(a, w)", "fp16", "cast", "up"],
 	["a Cast behind it", "[product] a = MatMul(x, w); [down] y = Cast<to=10>(a)", "fp16", "cast", "down"],
+	[
+		"a float weight, left by AutoCast",
+		"[product] a = MatMul(x, w); y = Mul(a, h)",
+		"fp16",
+		"float-weight",
+		"w",
+	],
 	["neither", "[product] y = MatMul(x, w)", "bf16", "kernel"],
 ])("a product with %s: the cause is found", (_, nodes, precision, cause, at) => {
 	const { outside, multiplyAdds } = causeIn(nodes, precision);

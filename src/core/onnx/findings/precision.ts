@@ -72,7 +72,7 @@ function byTypesAlone(
 		const isHalf = wanted === "fp16" || wanted === "bf16";
 		const tool = isHalf ? "AutoCast (python -m modelopt.onnx.autocast)" : "quantisation";
 		const place = subject.context.onnxKey ?? "onnx";
-		const fix = `Convert the model with ModelOpt's ${tool} and name the file under \`${place}\`, or ask for fp32.`;
+		const fix = `Convert the model with ModelOpt's ${tool} and name the file under \`${place}\`, or ask for fp32. For an upgrade, name both: \`onnx: { "<11": a.onnx, "11": b.onnx }\`.`;
 		return [finding("precision-typed", message, { fix })];
 	}
 	if ((wanted !== "fp32" && wanted !== "tf32") || halves === 0) return [];

@@ -2,7 +2,7 @@
 import kinds from "../../../../data/finding-kinds.json" with { type: "json" };
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
-import type { DimRange } from "../../config/config.ts";
+import type { DimRange, TensorRtConfig } from "../../config/config.ts";
 import { groupBy } from "../../group.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
@@ -25,6 +25,7 @@ export interface PreflightContext {
 	/** As nvidia-smi reports it: `9.0`. */
 	computeCapability?: string | undefined;
 	streamsWeights?: boolean;
+	settings?: Pick<TensorRtConfig, "flags" | "dla" | "plugins">;
 }
 
 export interface Subject extends ModelFacts {

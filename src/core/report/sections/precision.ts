@@ -1,5 +1,6 @@
 // How much of each engine runs in its declared precision, and what does not.
-import type { BuildRecord, Result, UncoveredCause, UncoveredLayer } from "../../../../generated/result.ts";
+import type { BuildRecord, Result } from "../../../../generated/result.ts";
+import { causes, layersText, typeChanges } from "../../../engine/core/uncovered.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { counted, present, subjectName } from "../../text/labels.ts";
@@ -24,38 +25,15 @@ interface Row {
 	base: BuildRecord | undefined;
 }
 
-const causes: Readonly<Record<UncoveredCause, { why(at: string): string; fix: string }>> = {
-	cast: {
-		why: (at) => `the Cast ${at} beside it`,
-		fix: "Remove the casts, or keep them if they guard accuracy and lower `gates.precision-coverage`.",
-	},
-	"no-qdq": {
-		why: (at) => (at === "" ? "the file has no Q/DQ nodes" : `no Q/DQ on ${at}`),
-		fix: "Put Q and DQ on both inputs of the product, directly before it, or calibrate.",
-	},
-	"qdq-before-add": {
-		why: (at) => `Q/DQ stand before the Add ${at}, not behind it`,
-		fix: "Put Q and DQ behind the residual Add too, on the tensor that the product reads.",
-	},
-	range: {
-		why: () => "the builder warned of ranges; see the build's log",
-		fix: "Give every tensor a scale, or scale weights that half precision cannot hold.",
-	},
-	kernel: {
-		why: () => "the builder chose this kernel: it has none in the precision, or only slower ones",
-		fix: "Check channel counts (multiples of 8, in int8 of 32) and the builder's verbose log.",
-	},
-};
+function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered): string {
+	return layersText(outside.slice(0, 3), outsideCount);
+}
 
-const layerText = ({ layer, precision, share, cause, at }: UncoveredLayer) => {
-	const why = causes[cause].why(at === undefined ? "" : cleanName(at, 80));
-	return `${cleanName(layer, 100)} in ${cleanName(precision, 20)} (${formatPercent(share)}; ${why})`;
-};
-
-function layersText({ precisionCoverage: { outside, outsideCount } }: Covered, most: number): string {
-	const more = outsideCount - Math.min(most, outside.length);
-	const names = outside.slice(0, most).map(layerText);
-	return present([...names, more > 0 && `${counted(more, "more layer")}`]).join(" · ");
+/** What left and entered the precision since the base. */
+function changesOf({ head }: Row): string[] {
+	const { lost, gained } = typeChanges(head.precisionCoverage);
+	const texts = present([lost, gained]);
+	return texts.length === 0 ? [] : [`${subjectName(head)}: ${texts.join(" ")}`];
 }
 
 function rowsOf({ builds }: Result): Row[] {
@@ -76,7 +54,7 @@ const columns: readonly Column<Row>[] = [
 	numbers("head", ({ head }) => head.precisionCoverage.multiplyAdds, formatPercent),
 	numbers("of the time", ({ head }) => head.precisionCoverage.time, formatPercent),
 	numbers("known", ({ head }) => head.precisionCoverage.known, formatPercent),
-	long("heaviest layers in another precision", ({ head }) => layersText(head, 3) || dash),
+	long("heaviest layers in another precision", ({ head }) => heaviestOf(head) || dash),
 ];
 
 function highlightOf(result: Result, gates: GateIndex): Highlight[] {
@@ -95,9 +73,7 @@ function highlightOf(result: Result, gates: GateIndex): Highlight[] {
 				...gates.explain("precision-coverage", head, "warn"),
 				topic: ["engine not in its precision", "engines not in their precision"],
 				title: `${subjectName(head)} is declared ${cleanName(precision, 20)}, and ${share} of its multiply-adds run so`,
-				sentences: [
-					cleanMessage(present([gate.message, layersText(head, 3)]).join(" Heaviest outside: "), 500),
-				],
+				sentences: [cleanMessage(present([gate.message, heaviestOf(head)]).join(" Heaviest outside: "), 500)],
 				fix: outside[0] && causes[outside[0].cause].fix,
 			},
 		];
@@ -114,11 +90,13 @@ export const precisionSection: ReportSection = {
 		if (rows.length === 0) return null;
 		const partly = rows.filter(({ head }) => head.precisionCoverage.outsideCount > 0);
 		const shown = format === "html" ? rows : partly;
+		const changes = rows.flatMap(changesOf);
 		return {
 			title: `Precision: ${rows.length - partly.length} of ${counted(rows.length, "engine runs", "engines run")} entirely as declared`,
 			blocks: [
 				...(format === "html" ? [sentence(intro)] : []),
 				...(shown.length === 0 ? [] : [table("precision", columns, shown, { noun: "engine" })]),
+				...(changes.length === 0 ? [] : [{ kind: "list", items: changes } as const]),
 			],
 		};
 	},
