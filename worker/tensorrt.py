@@ -796,12 +796,25 @@ class Engine:
         self.choose_profile(feeds, values)
         for name, port in self.inputs.items():
             self.bind_input(port, feeds[name], payload)
+        self.check_shapes()
         unknown = list(self.context.infer_shapes())
         if unknown:
             raise Refusal("shape", "the inputs leave shapes open (%s): %s" % (", ".join(unknown), self.logger.take()), unknown[0])
         for port in self.outputs:
             self.bind_output(port)
         self.prepared = key
+
+    def check_shapes(self):
+        """infer_shapes() of TensorRT 10.6 crashes where the shapes contradict the network; this logs an error first."""
+        for port in self.outputs:
+            try:
+                tuple(self.context.get_tensor_shape(port.name))
+                is_known = not self.logger.errors
+            except ValueError:
+                # Its rank is -1.
+                is_known = False
+            if not is_known:
+                raise Refusal("shape", "the network takes no inputs of these shapes together: %s" % self.logger.take())
 
     def read_values(self, name, feed, payload):
         letter = {"int32": "i", "int64": "q"}.get(self.inputs[name].dtype)

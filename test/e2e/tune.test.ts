@@ -42,6 +42,16 @@ it("tune tries precisions, then the level of the best, then streams, and ends in
 	expect(config).toMatchObject({ config: { models: [{ onnx: "model.onnx", engines: [{ name: "fp16" }] }] } });
 });
 
+it.each([
+	["--out", "../tuned"],
+	["--golden", "/g/golden.json"],
+])("tune refuses %s %s before anything else", async (...pair) => {
+	const folder = writeProject(temporaryFolder(), { "model.onnx": wide });
+	const run = await runCli(["tune", "model.onnx", ...pair], { cwd: folder, env: { PATH: "/usr/bin:/bin" } });
+	expectExit(run, 2);
+	expect(run.stderr).toContain(`${pair[1]} is not below ${folder}. [path-outside-workspace]`);
+});
+
 it("tune says in one error why there is nothing to tune without TensorRT, and writes nothing", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": wide });
 	const run = await runCli(["tune", "model.onnx"], { cwd: folder, env: { PATH: "/usr/bin:/bin" } });

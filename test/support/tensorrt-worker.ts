@@ -54,6 +54,8 @@ export interface FakePlan {
 	stripped?: boolean;
 	behave?: { run: number; do: string }[];
 	bytesLeft?: number;
+	/** Of which every size must be a multiple; others contradict the network. */
+	multiple?: number;
 	/** How long deserialization sleeps. */
 	loadMs?: number;
 	leak?: { bytes: number; each: "shape" | "run" | "load"; of: "driver" | "allocator" | "host" };

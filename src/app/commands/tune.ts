@@ -56,7 +56,9 @@ const mostRefined = 2;
 export async function tune(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, tuneTable);
 	const endMs = clock.now() + parseTime("--time-limit", args.text("time-limit"));
-	const tuning: Tuning = { args, terminal, out: resolve(terminal.cwd, args.text("out")), endMs };
+	const out = resolve(terminal.cwd, pathInside(args.text("out"), terminal));
+	pathInside(args.text("golden") ?? ".", terminal);
+	const tuning: Tuning = { args, terminal, out, endMs };
 	const { onnx, model } = await readInside(args.positionals[0] ?? "", terminal);
 	const file = args.text("quantised");
 	const quantised = file === undefined ? undefined : await readInside(file, terminal);
@@ -81,11 +83,16 @@ export async function tune(argv: readonly string[], terminal: Terminal): Promise
 	return conclude(await tryAll(tuning, tuned, variants), tuned, tuning);
 }
 
-/** @throws ConfigError path-outside-workspace. */
-async function readInside(path: string, { cwd }: Terminal): Promise<{ onnx: string; model: ModelOnDisk }> {
-	const onnx = relative(cwd, resolve(cwd, path));
-	if (!onnx.startsWith("..")) return { onnx, model: await fileModelReader().read(resolve(cwd, path)) };
-	const fix = "Run the command in a folder above it.";
+async function readInside(path: string, terminal: Terminal): Promise<{ onnx: string; model: ModelOnDisk }> {
+	const onnx = pathInside(path, terminal);
+	return { onnx, model: await fileModelReader().read(resolve(terminal.cwd, onnx)) };
+}
+
+/** Relative to the working folder. @throws ConfigError path-outside-workspace. */
+function pathInside(path: string, { cwd }: Terminal): string {
+	const inside = relative(cwd, resolve(cwd, path));
+	if (!inside.startsWith("..")) return inside;
+	const fix = "Run the command in a folder above it, or give another path.";
 	throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${cwd}.`, fix });
 }
 

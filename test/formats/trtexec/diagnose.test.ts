@@ -224,9 +224,17 @@ const starting = "[I] Starting inference";
 const library =
 	"trtexec: error while loading shared libraries: libnvinfer.so.10: cannot open shared object file";
 
+const lookup = "/trt/bin/trtexec: symbol lookup error:";
+
 it.each<[code: string, text: string, more?: Partial<Evidence>]>([
 	...known,
 	["library-missing", library, { exitCode: 127 }],
+	["library-missing", `${lookup} /trt/lib/libnvinfer_plugin.so.10: undefined symbol: f`, { exitCode: 127 }],
+	[
+		"plugin-library-missing",
+		`${lookup} /opt/libmine.so: undefined symbol: getPluginRegistry`,
+		{ exitCode: 127 },
+	],
 	["program-missing", "bash: line 1: trtexec: command not found", { exitCode: 127 }],
 	["program-not-allowed", "", { exitCode: 126 }],
 	["program-missing", "", { exitCode: 127 }],

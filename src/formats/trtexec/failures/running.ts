@@ -122,13 +122,18 @@ export const machineRules: Rules = {
 		lines: [
 			new RegExp(`loadLibrary: .*${missingLibrary}(?<library>[^:\\s]+)`),
 			/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/,
+			/symbol lookup error: (?<library>(?!\S*libnv)[^:\s]+): undefined symbol/,
 		],
 		title: "The plugin library {library} cannot be loaded.",
-		fix: "Check the path, and that it was built for this TensorRT (ldd shows missing dependencies).",
+		fix: "Check the path, and that it was built for and linked with this TensorRT (`ldd -r` shows what is missing).",
 	},
 	"library-missing": {
 		rank: "symptom",
-		lines: [new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`), /cannot open shared object file/],
+		lines: [
+			new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`),
+			/cannot open shared object file/,
+			/symbol lookup error: (?<library>[^:\s]+): undefined symbol/,
+		],
 		title: "The library {library} is missing or cannot be loaded.",
 		fix: "Install a complete TensorRT of one version with its CUDA libraries, and name their folder in LD_LIBRARY_PATH or the config's `libraries`.",
 	},

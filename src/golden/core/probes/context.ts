@@ -102,6 +102,8 @@ export interface Comparison {
 	positions?: { axis: string | number; counted: number; padded: number };
 	/** The same input, shapes and kernels. */
 	isRepeated?: true;
+	/** At a size that the profile holds, but that was not given. */
+	isBetween?: boolean;
 	/** A size of the profile, in words: values that are not finite count where the anchor has none. */
 	at?: string;
 }

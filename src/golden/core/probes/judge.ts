@@ -71,8 +71,12 @@ function skipped(probe: ProbeName, message: string): JudgedProbe {
 type Planned = Extract<PlannedProbe, { state: "planned" }>;
 
 function judgeOne(planned: Planned, context: Context): JudgedProbe {
-	const { probe, comparisons, note } = planned;
-	const unanswered = judgeFailure(planned, context);
+	const { probe } = planned;
+	const comparisons = planned.comparisons.filter((comparison) => !isRefusedBetween(comparison, context));
+	const isShort = comparisons.length < planned.comparisons.length;
+	const note = [planned.note, isShort && "The network refuses some sizes between."].filter(Boolean).join(" ");
+	if (isShort && comparisons.length === 0) return skipped(probe, note);
+	const unanswered = judgeFailure({ ...planned, comparisons }, context);
 	if (unanswered !== null) return unanswered;
 	const excess = ({ got, allowed }: Measure) => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
@@ -86,6 +90,15 @@ function judgeOne(planned: Planned, context: Context): JudgedProbe {
 	}
 	const state = isUnsteady(worst) ? "differs" : "agrees";
 	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
+}
+
+/** Nothing promises that a network with strides takes a size that only lies between those of the profile. */
+function isRefusedBetween({ isBetween, expected, got }: Comparison, { answers }: Context): boolean {
+	const isRefused = ({ caseId }: Comparison["got"]): boolean => {
+		const answer = answers.get(caseId);
+		return answer?.state === "failed" && answer.code === "shape";
+	};
+	return isBetween === true && (isRefused(expected) || isRefused(got));
 }
 
 function judgeFailure({ probe, comparisons }: Planned, context: Context): JudgedProbe | null {

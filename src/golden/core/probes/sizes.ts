@@ -21,6 +21,7 @@ const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies rea
 
 interface Size {
 	id: string;
+	isBetween: boolean;
 	sizes: ReadonlyMap<string, number>;
 	batches: readonly number[];
 }
@@ -32,7 +33,7 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 	let omitted: string | undefined;
 	let bytes = 0;
 	const profiles = subject.profiles.slice(0, maxProfiles);
-	for (const { id, sizes, batches } of profiles.flatMap((profile, index) =>
+	for (const { id, isBetween, sizes, batches } of profiles.flatMap((profile, index) =>
 		sizesOf(context, profile, index),
 	)) {
 		const [least, ...more] = batches.filter((rows) => {
@@ -56,6 +57,7 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 		for (const other of others)
 			comparisons.push({
 				...compareViews(arithmetic, [first.id, shared], [other.id, shared]),
+				isBetween,
 				at: describe(sizes, batch, [least, other.batch ?? 1]),
 			});
 	}
@@ -75,7 +77,8 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 		[...new Set(points.map((point) => ends[point]))].sort((a, b) => a - b);
 	if (!isRanged) {
 		const batches = batchesOf(byImportance);
-		return batches.length < 2 ? [] : [{ id: `profile-${index}`, sizes: sizesAt(profile, "opt"), batches }];
+		const size = { id: `profile-${index}`, isBetween: false, sizes: sizesAt(profile, "opt"), batches };
+		return batches.length < 2 ? [] : [size];
 	}
 	const seen = new Set<string>();
 	return byImportance.flatMap((point) => {
@@ -83,7 +86,8 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 		const key = JSON.stringify([...sizes]);
 		if (seen.has(key)) return [];
 		seen.add(key);
-		return [{ id: `profile-${index}-${point}`, sizes, batches: batchesOf(["min", "max"]) }];
+		const isBetween = point === "low" || point === "high";
+		return [{ id: `profile-${index}-${point}`, isBetween, sizes, batches: batchesOf(["min", "max"]) }];
 	});
 }
 

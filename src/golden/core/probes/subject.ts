@@ -86,9 +86,13 @@ function withRows({ min, opt, max }: DimRange): DimRange {
 	return { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) };
 }
 
+/** Networks with strides take multiples of a power of two, so sizes between keep the one that all three share. */
 export function sizePoints(range: DimRange): Record<SizePoint, number> {
 	const { min, opt, max } = withRows(range);
-	return { min, low: Math.round((min + opt) / 2), opt, high: Math.round((opt + max) / 2), max };
+	const bits = min | opt | max;
+	const step = bits & -bits;
+	const between = (a: number, b: number): number => Math.round((a + b) / 2 / step) * step;
+	return { min, low: between(min, opt), opt, high: between(opt, max), max };
 }
 
 export function sizesAt(profile: Profile, point: SizePoint): Map<string, number> {

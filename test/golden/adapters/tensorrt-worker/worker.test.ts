@@ -128,6 +128,18 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
+	it("refuses shapes that contradict the network, on which TensorRT's own inference crashes, and goes on", async () => {
+		const engine = {
+			...plan("FLOAT", [-1, 2], "negate", { profiles: [{ x: profile(1, 4, 8) }] }),
+			multiple: 2,
+		};
+		const found = await answers(engine, [filled(3), filled(4)].map(caseOf));
+		expect(found).toEqual([
+			expect.stringMatching(/^the network takes no inputs of these shapes together: .*Error Code 7/),
+			{ y: filled(4, -1) },
+		]);
+	});
+
 	it("returns outputs whose shape only the data decides, an empty one too", async () => {
 		const outputs = [{ name: "at", dtype: "INT64", shape: [2, -1], op: "nonzero", from: "x" }];
 		const cases = ["1002", "0000", "1111"].map((digits) => caseOf(float32([2, 2], [...digits].map(Number))));

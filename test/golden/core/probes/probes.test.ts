@@ -7,11 +7,15 @@ import {
 	type JudgedProbe,
 	judgeProbes,
 	type ProbeAnswer,
-	type ProbeAnswers,
 	settleProbes,
 } from "../../../../src/golden/core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
-import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
+import {
+	findBatch,
+	type ProbeInput,
+	type ProbeSubject,
+	sizePoints,
+} from "../../../../src/golden/core/probes/subject.ts";
 import { sliceTensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
 import { float32, float64, int64, type Tensor } from "../../../support/golden-tensors.ts";
@@ -40,7 +44,7 @@ const ask = (of: ProbeSubject | string, only: ProbeName[] = [], donors: Tensors[
 
 type RowFunction = (row: number[], at: { place: number; batch: number[][]; call: number }) => number[];
 
-function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
+function answer(plan: ProbePlan, each: RowFunction): Map<string, ProbeAnswer> {
 	return new Map(
 		plan.cases.map(({ id, inputs }, call): [string, ProbeAnswer] => {
 			const x = inputs["x"]!;
@@ -92,6 +96,16 @@ describe("findBatch", () => {
 		if (typeof found === "string") expect(found).toEqual(expected);
 		else expect(found).toMatchObject(expected as object);
 	});
+});
+
+it.each([
+	[range(160, 320, 640), [160, 256, 320, 480, 640]],
+	[range(1, 4, 8), [1, 3, 4, 6, 8]],
+	[range(0, 4, 8), [1, 3, 4, 6, 8]],
+	[range(96, 96, 96), [96, 96, 96, 96, 96]],
+])("sizes between share the multiple of %o", (given, expected) => {
+	const { min, low, opt, high, max } = sizePoints(given);
+	expect([min, low, opt, high, max]).toEqual(expected);
 });
 
 describe("planProbes", () => {
@@ -249,6 +263,20 @@ describe("judgeProbes", () => {
 		expect(states(judge((row) => row.map(() => 1 / 0)))).toMatchObject({ "profile-sizes": "skipped" });
 	});
 
+	it.each([
+		["low", "agrees", /refuses some sizes between/],
+		["min", "differs", /^The engine failed at a size within its profile: no/],
+	])("lets the network refuse no size that was given: %s", (point, state, words) => {
+		const inputs = [input("x", ["batch", "seq"])];
+		const sized = ask(subject({ inputs, profiles: [{ batch: range(1, 4, 6), seq: range(8, 16, 32) }] }));
+		const answers = answer(sized, (row) => row);
+		for (const id of answers.keys())
+			if (id.startsWith(`profile-0-${point}`))
+				answers.set(id, { state: "failed", message: "no", code: "shape" });
+		const found = judgeProbes(sized, answers, rule).find(({ probe }) => probe === "profile-sizes");
+		expect(found).toMatchObject({ state, message: matching(words) });
+	});
+
 	it("forgives choices that rounding decides, but not a leak beside them", () => {
 		const chosen = (row: readonly number[]) => row.map((value) => Math.sign(Math.sin(1e5 * value)));
 		const rounded: RowFunction = (row, { batch }) => chosen(row.map((x) => x * (1 + 1e-6 * batch.length)));
@@ -348,7 +376,7 @@ describe("judgeProbes", () => {
 		expect(refused[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
-	const answersOf = (outputsOf: (y: Tensor) => Tensors): ProbeAnswers =>
+	const answersOf = (outputsOf: (y: Tensor) => Tensors): Map<string, ProbeAnswer> =>
 		new Map(
 			[...answer(plan, (row) => [...row])].map(([id, one]): [string, ProbeAnswer] => [
 				id,

@@ -213,13 +213,23 @@ class IExecutionContext:
         self.allocators[name] = allocator
         return True
 
+    def contradicts(self):
+        multiple = self.engine.plan.get("multiple", 1)
+        return any(size % multiple for shape in self.shapes.values() for size in shape)
+
     def infer_shapes(self):
+        if self.contradicts():
+            # As TensorRT 10.6 does.
+            os.kill(os.getpid(), signal.SIGSEGV)
         return [tensor["name"] for tensor in self.engine.plan["inputs"] if tensor["name"] not in self.shapes]
 
     def get_tensor_shape(self, name):
         tensor = self.engine.tensors[name]
         if name in self.shapes:
             return self.shapes[name]
+        if self.contradicts():
+            self.engine.logger.log(ILogger.ERROR, "IExecutionContext::getTensorShape: Error Code 7: Internal Error (condition '==' violated)")
+            raise ValueError("__len__() should return >= 0")
         if tensor["op"] == "nonzero":
             return (len(self.shapes[tensor["from"]]), -1)
         if tensor["op"] == "reshape":
