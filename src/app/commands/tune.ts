@@ -52,6 +52,7 @@ const clock = systemClock();
 const slowerBuild = 3;
 const otherMs = 60_000;
 const mostRefined = 2;
+const shareOfBuilds = 0.6;
 
 export async function tune(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, tuneTable);
@@ -149,8 +150,30 @@ interface Tried {
 	loads: readonly WorkloadResult[];
 }
 
+/** One at a time, so that a slow builder costs variants and not the table. Later runs find the engines in the cache. */
+async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Variant[]> {
+	const begunMs = clock.now();
+	const endMs = begunMs + (tuning.endMs - begunMs) * shareOfBuilds;
+	const built: Variant[] = [];
+	let longestMs = 0;
+	for (const variant of variants) {
+		const startMs = clock.now();
+		const hasTime = built.length === 0 || startMs + longestMs <= endMs;
+		const text = tuneConfig({ ...tuned, golden: undefined }, [variant], { streams: [] });
+		const builds = hasTime
+			? (await runStage({ ...tuning, endMs }, `build-${variant.name}`, text)).builds
+			: [];
+		if (builds.some(({ failure }) => failure?.code !== "interrupted")) built.push(variant);
+		else tuning.terminal.err(`note: No time was left to build ${variant.name}; --time-limit gives more.\n`);
+		longestMs = Math.max(longestMs, clock.now() - startMs);
+	}
+	return built;
+}
+
 /** Precisions first; then the builder's level for the best of them; then the load of the fastest. */
-async function tryAll(tuning: Tuning, tuned: Tuned, first: readonly Variant[]): Promise<Tried> {
+async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Tried> {
+	const built = await buildInTime(tuning, tuned, variants);
+	const first = built.length === 0 ? variants : built;
 	let result = await runStage(tuning, "variants", tuneConfig(tuned, first));
 	const plain = bestOf(result, first).filter(({ level }) => level === undefined);
 	const isTried = ({ name }: Variant): boolean => first.some((known) => known.name === name);
