@@ -36,7 +36,10 @@ function messageOf(latency: Comparison, { warn, fail }: Threshold): string {
 		pairs === 0 ? reason : `${renderChange(estimate, interval, level)}, ${counted(pairs, "pair")}.`;
 	const wanted = warn ?? fail;
 	const demand = wanted === undefined ? "" : `; ${formatLimit(wanted)} faster is wanted`;
-	return `${change} So it is ${gain < 0 ? "slower" : `${formatPercent(gain)} faster`}${demand}.`;
+	const [low, high] = interval;
+	const outcome =
+		low > 0 ? "slower" : high >= 0 || gain <= 0 ? "not faster" : `${formatPercent(gain)} faster`;
+	return `${change} So it is ${outcome}${demand}.`;
 }
 
 function statusOf(latency: Comparison, gates: Gates, isExplained: boolean): GateStatus | null {

@@ -54,6 +54,6 @@ it("the message has the change, its interval and the gain, and says of equal eng
 	};
 	expect(judge(same, "{ warn: 5% }")).toMatchObject({
 		status: "warn",
-		message: expect.stringContaining("Both engines are the same, byte for byte. So it is 0.0 % faster"),
+		message: expect.stringContaining("Both engines are the same, byte for byte. So it is not faster"),
 	});
 });
