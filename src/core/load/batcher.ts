@@ -25,8 +25,7 @@ export function simulateBatcher({ arrivals, maxBatch, maxDelayMs, serviceMs }: Q
 		end = first + 1;
 		while (end < first + maxBatch && (arrivals[end] ?? Number.POSITIVE_INFINITY) <= start) end++;
 		free = start + serviceMs(end - first);
-		for (let request = first; request < end; request++)
-			latencies[request] = free - (arrivals[request] ?? 0);
+		for (let request = first; request < end; request++) latencies[request] = free - (arrivals[request] ?? 0);
 	}
 	return latencies;
 }
