@@ -285,6 +285,7 @@ export interface GatesFile {
 	"max-latency"?: Duration;
 	"max-memory"?: SizeFile;
 	"min-throughput"?: RateFile;
+	slo?: SloFile;
 	"max-engine-size"?: SizeFile;
 }
 export interface ThresholdFile {
@@ -294,6 +295,11 @@ export interface ThresholdFile {
 export interface GrowthFile {
 	warn?: FactorFile;
 	fail?: FactorFile;
+}
+/** Longest P99 of a request of the head, waiting included, at a rate of Poisson arrivals: { p99: 20ms, rate: 400/s }. Default: off. */
+export interface SloFile {
+	p99: Duration;
+	rate: string;
 }
 /** Smallest share of the tested defects that a golden must notice to be recorded, by precision. */
 export interface NoticeFile {

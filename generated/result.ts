@@ -31,6 +31,8 @@ export type GrowthState = "steady" | "grows" | "unknown";
 export type PhaseName = "same-shape" | "shape-changes" | "reloads";
 /** used: counted in TensorRT's allocator. reserved: GPU memory. resident: host memory of the process. */
 export type GrowthFigureName = "used" | "reserved" | "resident";
+/** null: beyond 99 % of the capacity. */
+export type MsOrNone = number | null;
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 /** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
 export type LayerUnitName = "M instructions";
@@ -62,6 +64,7 @@ export type GateName =
 	| "interface"
 	| "start-up"
 	| "memory-growth"
+	| "slo"
 	| "trend";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
@@ -127,6 +130,8 @@ export interface Result {
 	startUps?: StartUpResult[];
 	/** Whether the memory of a process grows while it runs and reloads an engine. */
 	memoryGrowths?: MemoryGrowthResult[];
+	/** What a request waits at given rates, computed from the times. */
+	loads?: LoadResult[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -669,6 +674,50 @@ export interface GrowthFigure {
 	slope: number;
 	interval: Interval;
 	grows: boolean;
+}
+export interface LoadResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	workloads: string[];
+	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
+	batches?: number[];
+	hasBase: boolean;
+	/** Requests a second that the base (without one, the head) can answer. */
+	capacityPerSecond: number;
+	points: LoadPoint[];
+	slo?: LoadSlo;
+}
+export interface LoadPoint {
+	/** Of the capacity. */
+	share: number;
+	ratePerSecond: number;
+	base: LoadFigures | null;
+	head: LoadFigures | null;
+	lowMs: MsOrNone;
+	highMs: MsOrNone;
+}
+/** Of a request, from its arrival to its answer. */
+export interface LoadFigures {
+	meanMs: number;
+	p50Ms: number;
+	p99Ms: number;
+	p999Ms: number;
+}
+export interface LoadSlo {
+	p99Ms: number;
+	ratePerSecond: number;
+	headMs: MsOrNone;
+	lowMs: MsOrNone;
+	highMs: MsOrNone;
+	mostPerSecond: MostPerSecond;
+}
+/** Highest rate that keeps the P99, at most 99 % of the capacity. */
+export interface MostPerSecond {
+	base: number | null;
+	head: number;
+	low: number;
+	high: number;
 }
 export interface WorkloadResult {
 	part?: PartName;

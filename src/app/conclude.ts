@@ -1,6 +1,6 @@
 // Judges all facts of a run, and makes its result.
 
-import type { Arm, BuildRecord, GateResult, Result } from "../../generated/result.ts";
+import type { Arm, BuildRecord, GateResult, LoadResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
@@ -10,7 +10,9 @@ import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../c
 import { judgeMemoryGrowth, judgeStartUp } from "../core/gates/lifetime.ts";
 import { judgePayoff } from "../core/gates/payoff.ts";
 import { judgePrecision } from "../core/gates/precision.ts";
+import { judgeSlo } from "../core/gates/slo.ts";
 import { judgeSparsity } from "../core/gates/sparsity.ts";
+import { loadsOf } from "../core/load/at-load.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -51,7 +53,8 @@ export function concludeResult(
 	const recorded = recordedFacts(facts, input);
 	const { builds, arms } = recorded;
 	const errors = [...buildFaults(builds), ...facts.errors];
-	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config });
+	const loads = loadsOf(recorded.workloads, (row) => workloadOf(facts.config, row)?.gates.slo);
+	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config }, loads);
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
 		builds,
@@ -82,6 +85,7 @@ export function concludeResult(
 		siblings: someOf(facts.siblings),
 		startUps: someOf(facts.startUps),
 		memoryGrowths: someOf(facts.memoryGrowths),
+		loads: someOf(loads),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
@@ -116,7 +120,12 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 	];
 }
 
-function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
+function workloadOf(config: Config, { model, engine, workload }: Facts["rows"][number]) {
+	const spec = engineSpecs(config).find((one) => one.model.name === model && one.engine.name === engine);
+	return spec?.engine.workloads.find(({ name }) => name === workload);
+}
+
+function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
 	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }) =>
@@ -148,7 +157,8 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			const workload = workloads.find(({ name }) => name === row.workload);
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
-			return judgeWorkload(row, workload, { config, errors, builds });
+			const judged = judgeWorkload(row, workload, { config, errors, builds });
+			return [...judged, ...judgeSlo(row, workload, { config, loads })];
 		}),
 		...judgeEach(facts.siblings, (sibling, { workloads }) => {
 			const workload = workloads.find(({ name }) => name === sibling.workload);

@@ -13,14 +13,19 @@ export interface Threshold {
 
 type Unit = "duration" | "size" | "rate";
 
+export interface ServiceLevel {
+	p99Ms: number;
+	ratePerSecond: number;
+}
+
 export interface GateRecord {
 	/** Key below `gates`, with dots; also the name of its results. */
 	name: string;
 	/**
-	 * shares, factors: limits relative to the base, or least shares. precisions: largest error by precision. Else an
-	 * absolute limit or a word.
+	 * shares, factors: limits relative to the base, or least shares. precisions: largest error by precision. slo: a time
+	 * at a rate. Else an absolute limit or a word.
 	 */
-	kind: "shares" | "factors" | "precisions" | "setting" | Unit;
+	kind: "shares" | "factors" | "precisions" | "setting" | "slo" | Unit;
 	level: "workload" | "engine";
 	byDefault?: Threshold | Readonly<Record<Precision, number>> | string | number;
 	options?: readonly string[];
@@ -112,6 +117,7 @@ const gateRecords = {
 		label: "throughput limit",
 		bounds: { figure: "throughputPerSecond", label: "Throughput", isLeast: true },
 	},
+	slo: { ...limit, kind: "slo", name: "slo", label: "latency under load" },
 	maxEngineSize: {
 		kind: "size",
 		level: "engine",
@@ -172,11 +178,13 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 	? Option
 	: Gate extends { kind: "precisions" }
 		? Readonly<Record<Precision, number>>
-		: Gate extends { kind: Unit }
-			? Gate extends { byDefault: number }
-				? number
-				: number | undefined
-			: Threshold;
+		: Gate extends { kind: "slo" }
+			? ServiceLevel | undefined
+			: Gate extends { kind: Unit }
+				? Gate extends { byDefault: number }
+					? number
+					: number | undefined
+				: Threshold;
 
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
@@ -210,4 +218,5 @@ export const formatGate: Readonly<Record<GateRecord["kind"], (value: number) => 
 	size: formatBytes,
 	rate: (value) => `${formatCount(Number(value.toPrecision(4)))} / s`,
 	setting: String,
+	slo: String,
 };

@@ -5,7 +5,7 @@ import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
 import type { Problem, Resolution } from "./source.ts";
-import { parseDuration, parseShare, parseSize } from "./values.ts";
+import { parseDuration, parseRate, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
 	value: unknown;
@@ -41,7 +41,10 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 }
 
 function* readLimit(kind: GateRecord["kind"], value: unknown, pointer: string): Resolution<unknown> {
-	if (typeof value === "string" && kind === "duration") return yield* parseDuration(pointer, { text: value });
+	if (typeof value === "string" && kind === "slo" && pointer.endsWith("/rate"))
+		return yield* parseRate(pointer, value);
+	if (typeof value === "string" && (kind === "duration" || kind === "slo"))
+		return yield* parseDuration(pointer, { text: value });
 	if (typeof value === "string" && kind === "size") return yield* parseSize(pointer, value);
 	const isShare = kind === "shares" && (typeof value === "string" || typeof value === "number");
 	return isShare ? yield* parseShare(pointer, value) : value;
@@ -67,6 +70,10 @@ export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 
 function* resolveGate(gate: GateRecord, leaves: Layer): Resolution<unknown> {
 	const { name, kind, byDefault } = gate;
+	if (kind === "slo") {
+		const [p99Ms, ratePerSecond] = ["p99", "rate"].map((part) => leaves.get(`${name}.${part}`)?.value);
+		return p99Ms === undefined ? undefined : { p99Ms, ratePerSecond };
+	}
 	if (typeof byDefault !== "object") return leaves.get(name)?.value ?? byDefault;
 	if (kind !== "precisions") return yield* resolveThreshold(gate, leaves);
 	const limits = Object.entries(byDefault).map(([precision, limit]) => [

@@ -1,6 +1,6 @@
 // The rules that judge a change: the base's, so that a change cannot choose its own limits.
 import type { GateResult } from "../../../generated/result.ts";
-import { formatDuration, formatLimit } from "../text/units.ts";
+import { formatDuration, formatLimit, formatMs } from "../text/units.ts";
 import { againstUnder, loadOf } from "./against.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { formatGate, gateEntries } from "./gate-records.ts";
@@ -174,6 +174,18 @@ function gatesShown(
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
+		if (kind === "slo") {
+			const { p99Ms, ratePerSecond } = gates.slo ?? {};
+			const at = { shown: "off", laxness: Infinity, pointer: gates.pointers[name] ?? pointer };
+			const most = { ...at, key: `gates.${name}.p99` };
+			const least = { ...at, key: `gates.${name}.rate` };
+			return [
+				p99Ms === undefined ? most : { ...most, shown: formatMs(p99Ms), laxness: p99Ms },
+				ratePerSecond === undefined
+					? least
+					: { ...least, shown: formatGate.rate(ratePerSecond), laxness: -ratePerSecond },
+			];
+		}
 		if (typeof value !== "object") return [rule(name, value)];
 		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) =>

@@ -45,6 +45,19 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 	return minBytes;
 }
 
+/** `400/s` is 400. */
+export function* parseRate(pointer: string, text: string): Resolution<number> {
+	const rate = Number.parseFloat(text);
+	if (rate > 0 && Number.isFinite(rate)) return rate;
+	yield {
+		pointer,
+		says: `is ${describeGot(text)}`,
+		expected: "more than 0",
+		fix: "Write a rate such as 400/s.",
+	};
+	return 1;
+}
+
 function inUnits(text: string, units: Readonly<Record<string, number>>): number {
 	const [, number, unit = ""] = /^([0-9.]+) ?([A-Za-z]+)$/.exec(text) ?? [];
 	return Number(number) * (units[unit] ?? NaN);

@@ -1,5 +1,6 @@
 // The sections in the order of every report.
 import type { ReportSection } from "./section.ts";
+import { loadSection } from "./sections/at-load.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
 import { calibrationSection } from "./sections/calibration.ts";
 import {
@@ -38,6 +39,7 @@ export const reportSections: readonly ReportSection[] = [
 	partSection,
 	workloadSection,
 	siblingSection,
+	loadSection,
 	startUpSection,
 	memoryGrowthSection,
 	evidenceSection,

@@ -1,5 +1,11 @@
 // The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
-import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
+import type {
+	BuildRecord,
+	GoldenVerdict,
+	LoadResult,
+	Result,
+	WorkloadResult,
+} from "../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/core/tensor/tensor.ts";
 import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
@@ -55,6 +61,7 @@ export function headFigures(result: Result): Figure[] {
 		...result.builds
 			.filter(({ arm, state }) => arm === "head" && state === "built")
 			.flatMap((build) => ofBuild(build, result)),
+		...(result.loads ?? []).flatMap((load) => ofLoad(load, result)),
 		...ofGoldens(result.golden),
 	].filter((figure) => Number.isFinite(figure.value));
 }
@@ -74,6 +81,16 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 		const spread = values.length < 2 ? undefined : ([Math.min(...values), Math.max(...values)] as const);
 		return value === null ? [] : [{ ...measure, subject, value, extra, spread }];
 	});
+}
+
+/** Of the head, at 80 % of the base's capacity. */
+function ofLoad(load: LoadResult, result: Result): Figure[] {
+	const { points, batches, workloads } = load;
+	const point = points.find(({ share }) => share === 0.8);
+	if (point?.head == null) return [];
+	const workload = batches === undefined ? workloads[0] : `batcher (${batches.join(", ")})`;
+	const subject = withCaveat(subjectName({ ...load, workload }), backendOf(result, load));
+	return [{ measure: "p99-at-80", title: "P99 at 80 % load", unit: "ms", subject, value: point.head.p99Ms }];
 }
 
 function ofBuild(build: BuildRecord, result: Result): Figure[] {

@@ -1,0 +1,185 @@
+// What a request waits at a given rate, computed from finished comparisons: no run of its own.
+import type { LoadFigures, LoadResult, WorkloadResult } from "../../../generated/result.ts";
+import type { ServiceLevel } from "../config/gate-records.ts";
+import { groupBy } from "../group.ts";
+import { quantile } from "../stats/quantile.ts";
+import { shownMs } from "../stats/summary.ts";
+import { interpolatedMs, poissonArrivals, simulateBatcher, type TimedBatch } from "./batcher.ts";
+import { md1 } from "./md1.ts";
+
+/** Of the base's capacity; the report's table shows the last ones. */
+const shares = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9];
+/** Nearer to the capacity a queue needs hours to settle. */
+const mostLoad = 0.99;
+const requests = 100_000;
+const settled = 0.05 * requests;
+const steps = 14;
+
+type SloOf = (row: WorkloadResult) => ServiceLevel | undefined;
+
+interface Member {
+	row: WorkloadResult;
+	batch: number;
+	times: Record<"head" | "low" | "high", number> & { base: number | null };
+}
+
+/**
+ * Of workloads with one stream that were timed. Those of one engine that differ in their batch and have the same `slo`
+ * are also one engine behind a batcher, which then has the `slo`.
+ */
+export function loadsOf(rows: readonly WorkloadResult[], sloOf: SloOf): LoadResult[] {
+	const timed = rows.flatMap((row) => {
+		const times = timesOf(row);
+		return times === null ? [] : [{ row, times }];
+	});
+	const groups = groupBy(timed, ({ row, times }) => {
+		const rest = Object.entries(row.shapes).map(([name, sizes]) => [name, sizes.slice(1)]);
+		return JSON.stringify([row.model, row.engine, rest.sort(), sloOf(row), times.base === null]);
+	});
+	return [...groups.values()].flatMap((group) => {
+		const slo = group[0] && sloOf(group[0].row);
+		const batches = batchesOf(group.map(({ row }) => row));
+		const members = group.map((one, index) => ({ ...one, batch: batches?.[index] ?? 1 }));
+		const single = members.map((member) =>
+			loadOf(
+				[member],
+				(side) => constantServer(member.times[side] ?? NaN),
+				batches === null ? slo : undefined,
+			),
+		);
+		if (batches === null) return single;
+		members.sort((left, right) => left.batch - right.batch);
+		const serverOf: ServerOf = (side) =>
+			batchServer(members.map(({ batch, times }) => ({ batch, ms: times[side] ?? NaN })));
+		return [...single, { ...loadOf(members, serverOf, slo), batches: members.map(({ batch }) => batch) }];
+	});
+}
+
+/** The head's with the interval of the paired ratio; where there is none, with the range of its runs. */
+function timesOf(row: WorkloadResult): Member["times"] | null {
+	const { latency, streams, work, runs } = row;
+	const head = shownMs(row, "head");
+	if (streams !== 1 || work !== undefined || head === undefined || !(head > 0)) return null;
+	const base = shownMs(row, "base") ?? null;
+	if (base !== null && latency.interval !== null) {
+		const [low, high] = latency.interval.map((change) => base * (1 + change)) as [number, number];
+		return { base, head, low, high };
+	}
+	const medians = runs.flatMap(({ arm, state, medianMs }) =>
+		arm === "head" && state === "ok" && medianMs !== undefined ? [medianMs] : [],
+	);
+	return { base, head, low: Math.min(head, ...medians), high: Math.max(head, ...medians) };
+}
+
+/** The first size of all inputs whose first sizes differ; null unless each workload has a batch of its own. */
+function batchesOf(rows: readonly WorkloadResult[]): number[] | null {
+	const names = Object.keys(rows[0]?.shapes ?? {});
+	const varied = names.filter((name) => new Set(rows.map(({ shapes }) => shapes[name]?.[0])).size > 1);
+	const batches = rows.flatMap(({ shapes }) => {
+		const [batch, other] = new Set(varied.map((name) => shapes[name]?.[0]));
+		return batch !== undefined && batch > 0 && other === undefined ? [batch] : [];
+	});
+	return rows.length > 1 && batches.length === rows.length && new Set(batches).size === rows.length
+		? batches
+		: null;
+}
+
+interface Server {
+	/** In requests a second. */
+	capacity: number;
+	/** null where the queue does not settle. */
+	at(ratePerSecond: number): LoadFigures | null;
+}
+
+function constantServer(ms: number): Server {
+	const capacity = 1000 / ms;
+	return {
+		capacity,
+		at(rate) {
+			if (!(rate <= mostLoad * capacity)) return null;
+			const { mean, quantile: at } = md1(rate / capacity);
+			const [meanMs = 0, p50Ms = 0, p99Ms = 0, p999Ms = 0] = [mean, at(0.5), at(0.99), at(0.999)].map(
+				(times) => times * ms,
+			);
+			return { meanMs, p50Ms, p99Ms, p999Ms };
+		},
+	};
+}
+
+/** Both sides and all rates see the same arrivals. Nothing waits while the server is idle. */
+function batchServer(timed: readonly TimedBatch[]): Server {
+	const capacity = Math.max(...timed.map(({ batch, ms }) => (1000 * batch) / ms));
+	const maxBatch = Math.max(...timed.map(({ batch }) => batch));
+	const serviceMs = interpolatedMs(timed);
+	return {
+		capacity,
+		at(rate) {
+			if (!(rate <= mostLoad * capacity)) return null;
+			const arrivals = poissonArrivals(1, requests, rate / 1000);
+			const all = simulateBatcher({ arrivals, maxBatch, maxDelayMs: 0, serviceMs });
+			const sorted = all.subarray(settled).sort();
+			const [p50Ms = 0, p99Ms = 0, p999Ms = 0] = [0.5, 0.99, 0.999].map((p) => quantile(sorted, p));
+			return { meanMs: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length, p50Ms, p99Ms, p999Ms };
+		},
+	};
+}
+
+type ServerOf = (side: keyof Member["times"]) => Server;
+
+function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLevel | undefined): LoadResult {
+	const [first] = members;
+	if (first === undefined) throw new RangeError("a load without a workload");
+	const { model, engine } = first.row;
+	const base = first.times.base === null ? null : serverOf("base");
+	const [head, low, high] = [serverOf("head"), serverOf("low"), serverOf("high")];
+	const capacity = (base ?? head).capacity;
+	const p99 = (server: Server, rate: number) => rounded(server.at(rate)?.p99Ms ?? null);
+	const figures = (server: Server | null, rate: number) => roundedFigures(server?.at(rate) ?? null);
+	const ends = (rate: number) => ({ lowMs: p99(low, rate), highMs: p99(high, rate) });
+	return {
+		...{ model, engine, workloads: members.map(({ row }) => row.workload) },
+		hasBase: base !== null,
+		capacityPerSecond: rounded(capacity) ?? 0,
+		points: shares.map((share) => {
+			const rate = share * capacity;
+			const sides = { base: figures(base, rate), head: figures(head, rate) };
+			return { share, ratePerSecond: rounded(rate) ?? 0, ...sides, ...ends(rate) };
+		}),
+		...(slo && {
+			slo: {
+				...slo,
+				headMs: p99(head, slo.ratePerSecond),
+				...ends(slo.ratePerSecond),
+				mostPerSecond: {
+					base: base && highestRate(base, slo.p99Ms),
+					head: highestRate(head, slo.p99Ms),
+					low: highestRate(high, slo.p99Ms),
+					high: highestRate(low, slo.p99Ms),
+				},
+			},
+		}),
+	};
+}
+
+/** By bisection; at most 99 % of the capacity. */
+function highestRate(server: Server, p99Ms: number): number {
+	const keeps = (rate: number) => (server.at(rate)?.p99Ms ?? Infinity) <= p99Ms;
+	let [low, high] = [0, mostLoad * server.capacity];
+	if (keeps(high)) return rounded(high) ?? 0;
+	for (let step = 0; step < steps; step++) {
+		const middle = (low + high) / 2;
+		if (keeps(middle)) low = middle;
+		else high = middle;
+	}
+	return rounded(low) ?? 0;
+}
+
+function rounded<Value extends number | null>(value: Value): Value {
+	return (value === null ? null : Number(value.toPrecision(6))) as Value;
+}
+
+function roundedFigures(figures: LoadFigures | null): LoadFigures | null {
+	if (figures === null) return null;
+	const { meanMs, p50Ms, p99Ms, p999Ms } = figures;
+	return { meanMs: rounded(meanMs), p50Ms: rounded(p50Ms), p99Ms: rounded(p99Ms), p999Ms: rounded(p999Ms) };
+}

@@ -1,0 +1,128 @@
+// What a request waits at given rates, and where a small slowdown becomes a large one.
+import type { LoadFigures, LoadResult } from "../../../../generated/result.ts";
+import { subjectName } from "../../text/labels.ts";
+import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
+import { drawLoad } from "../html/load-curve.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	numbers,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
+
+type Point = LoadResult["points"][number];
+type Row = Point & { name: string };
+
+const shownShares: readonly number[] = [0.5, 0.7, 0.8, 0.9];
+/** Where a change is told; smaller ones are in the table. */
+const toldShare = 0.8;
+const noticeable = 0.05;
+const mostTold = 3;
+const mostDrawn = 12;
+
+function nameOf(load: LoadResult): string {
+	const { batches, workloads } = load;
+	return subjectName({ ...load, workload: batches ? `batcher (${batches.join(", ")})` : workloads[0] });
+}
+
+const beyond = "over capacity";
+
+function changeOf(point: Point): string {
+	const { base, head, lowMs, highMs } = point;
+	if (base === null) return "";
+	if (head === null) return beyond;
+	const text = (ms: number | null) =>
+		ms === null ? beyond : formatPercent(ms / base.p99Ms - 1, { sign: true });
+	return `${text(head.p99Ms)} (${text(lowMs)} … ${text(highMs)})`;
+}
+
+const rate = ({ ratePerSecond }: Point) => `${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
+
+function quantiles(side: "base" | "head"): Column<Row>[] {
+	const figures = { P50: "p50Ms", P99: "p99Ms", "P99.9": "p999Ms" } as const;
+	return Object.entries(figures).map(([name, key]) =>
+		numbers(`${side} ${name}`, (row: Row) => row[side]?.[key as keyof LoadFigures], formatMs),
+	);
+}
+
+const columns: readonly Column<Row>[] = [
+	heading("Engine", ({ name }) => name),
+	plain("load", (row) => `${formatPercent(row.share, { digits: 0 })} · ${rate(row)}`),
+	...quantiles("base"),
+	...quantiles("head"),
+	numeric("P99 change", changeOf, {
+		sortBy: ({ base, head }) => (base === null || head === null ? null : head.p99Ms / base.p99Ms),
+	}),
+];
+
+/** A change of P99 that matters beyond doubt. */
+function isTold({ base, lowMs, highMs }: Point): boolean {
+	if (base === null) return false;
+	return (
+		lowMs === null ||
+		lowMs >= (1 + noticeable) * base.p99Ms ||
+		(highMs !== null && highMs <= (1 - noticeable) * base.p99Ms)
+	);
+}
+
+function toldBlocks(loads: readonly LoadResult[]): Block[] {
+	const size = ({ base, head }: Point) =>
+		base === null || head === null ? Infinity : Math.abs(Math.log(head.p99Ms / base.p99Ms));
+	const told = loads
+		.flatMap((load) => {
+			const point = load.points.find(({ share }) => share === toldShare);
+			return point !== undefined && isTold(point) ? [{ name: nameOf(load), point }] : [];
+		})
+		.sort((left, right) => size(right.point) - size(left.point));
+	if (told.length === 0) return [];
+	const texts = told.slice(0, mostTold).map(({ name, point }) => {
+		const { base, head } = point;
+		const levels = base && head ? `${formatMs(base.p99Ms)} → ${formatMs(head.p99Ms)}, ` : "";
+		return `${name} ${levels}${changeOf(point)}`;
+	});
+	const more = told.length > mostTold ? `; and ${told.length - mostTold} more` : "";
+	return [sentence(`P99 of a request at 80 % load (computed): ${texts.join("; ")}${more}.`)];
+}
+
+function sloText(load: LoadResult): string[] {
+	if (load.slo === undefined) return [];
+	const { p99Ms, mostPerSecond } = load.slo;
+	const text = (value: number) => `${formatCount(Number(value.toPrecision(4)))}`;
+	const { base, head, low, high } = mostPerSecond;
+	const before = base === null ? "" : `base ${text(base)}, head `;
+	const name = nameOf(load);
+	return [
+		`${name}: P99 stays within ${formatMs(p99Ms)} up to ${before}${text(head)} (${text(low)} … ${text(high)}) requests a second.`,
+	];
+}
+
+const method =
+	"Computed from the times, not measured: Poisson arrivals, one server with a constant time per batch, no network, and an idle GPU as fast as a busy one. Load is the share of the base's capacity; both sides get the same rates.";
+
+export const loadSection: ReportSection = {
+	id: "at-load",
+	show({ result: { loads = [] } }, { format }) {
+		if (loads.length === 0) return null;
+		const rows = loads.flatMap((load) =>
+			load.points
+				.filter(({ share }) => shownShares.includes(share))
+				.map((point) => ({ ...point, name: nameOf(load) })),
+		);
+		const limits = loads.flatMap(sloText);
+		const whole: Block[] = [
+			...(limits.length > 0 ? [{ kind: "list", items: limits } as const] : []),
+			table("latency at load", columns, rows, { noun: "row" }),
+			sentence(method, "quiet"),
+		];
+		const told = toldBlocks(loads);
+		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
+		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, nameOf(load)));
+		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };
+	},
+};
