@@ -2,6 +2,7 @@
 
 import type { Arm, BuildRecord, GateResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
+import { gatedRows } from "../core/compare/sweep.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
@@ -11,6 +12,7 @@ import { judgeMemoryGrowth, judgeStartUp } from "../core/gates/lifetime.ts";
 import { judgePayoff } from "../core/gates/payoff.ts";
 import { judgePrecision } from "../core/gates/precision.ts";
 import { judgeSparsity } from "../core/gates/sparsity.ts";
+import { judgeSweep } from "../core/gates/sweep.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -55,7 +57,7 @@ export function concludeResult(
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
 		builds,
-		rows: recorded.workloads,
+		rows: gatedRows({ ...recorded, sweeps: facts.sweeps }),
 		known: input.headIds,
 	});
 	const { backend, baseBackend } = facts;
@@ -79,6 +81,7 @@ export function concludeResult(
 		goldenChanges: someOf(facts.goldenChanges),
 		probes: someOf(facts.probes),
 		bisections: someOf(facts.bisections),
+		sweeps: someOf(facts.sweeps),
 		siblings: someOf(facts.siblings),
 		startUps: someOf(facts.startUps),
 		memoryGrowths: someOf(facts.memoryGrowths),
@@ -149,6 +152,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
 			return judgeWorkload(row, workload, { config, errors, builds });
+		}),
+		...judgeEach(facts.sweeps, (sweep, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === sweep.workload);
+			return workload === undefined ? [] : judgeSweep(sweep, workload, { ...facts, config });
 		}),
 		...judgeEach(facts.siblings, (sibling, { workloads }) => {
 			const workload = workloads.find(({ name }) => name === sibling.workload);

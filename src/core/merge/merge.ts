@@ -160,6 +160,7 @@ const recordKeys = [
 	"goldenChanges",
 	"probes",
 	"bisections",
+	"sweeps",
 	"siblings",
 	"startUps",
 	"memoryGrowths",
@@ -168,7 +169,7 @@ const recordKeys = [
 	"errors",
 ] as const satisfies readonly (keyof Result)[];
 type Records = Pick<Result, (typeof recordKeys)[number]>;
-const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 12));
+const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 13));
 
 /** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
