@@ -1,5 +1,5 @@
 // Times sweeps: sizes of one dimension, chosen while their times are found.
-import type { ErrorRecord, SweepPoint, SweepResult } from "../../generated/result.ts";
+import type { ErrorRecord, SweepPoint, SweepResult, WorkloadResult } from "../../generated/result.ts";
 import { firstArms } from "../core/compare/pairs.ts";
 import { nextSize, timesOf } from "../core/compare/sweep.ts";
 import { type MeasureInput, type MeasurePorts, measure } from "./measure.ts";
@@ -13,40 +13,46 @@ export function isSwept(timed: TimedWorkload): timed is SweptWorkload {
 	return timed.sweep !== undefined;
 }
 
+type SweepInput = MeasureInput & { seed: string };
+
 export async function* measureSweeps(
-	input: MeasureInput & { seed: string },
+	input: SweepInput,
 	ports: MeasurePorts,
 ): AsyncGenerator<{ sweeps?: readonly [SweepResult]; errors?: readonly ErrorRecord[] }> {
 	for (const timed of input.workloads.filter(isSwept)) {
-		const { sweep } = timed;
 		const points: SweepPoint[] = [];
-		const isSame = timed.base !== undefined && isIdentical({ ...timed, base: timed.base }, input.measure);
-		for (;;) {
-			const size = nextSize(timesOf(points), sweep);
-			// Of engines with the same bytes nothing is timed, and one size says it.
-			if (size === null || (isSame && points.length > 0) || ports.interrupt.reason() !== null) break;
+		for (let size = nextOf(timed, points, input); size !== null; size = nextOf(timed, points, input)) {
+			const before = points.length;
 			const workloads = [atSize(timed, size, input)];
 			for await (const { rows, errors } of measure({ ...input, workloads }, ports)) {
-				const [row] = rows;
-				const runs = row.runs.map(({ samples: _, ...run }) => run);
-				points.push({ size, row: { ...row, runs } });
+				points.push({ size, row: withoutFiles(rows[0]) });
 				if (errors !== undefined) yield { errors };
 			}
-			// A failure would recur at every size.
-			if (points.at(-1)?.size !== size || points.at(-1)?.row.head === null) break;
+			if (points.length === before) break;
 		}
-		const { model, engine = "", workload = "" } = subjectOf(timed);
+		if (points.length === 0) continue;
 		points.sort((a, b) => a.size - b.size);
-		if (points.length > 0 && model !== undefined)
-			yield { sweeps: [{ model, engine, workload, dim: sweep.dim, points }] };
+		const { model, engine } = timed.head.spec;
+		const of = { model: model.name, engine: engine.name, workload: timed.workload.config.name };
+		yield { sweeps: [{ ...of, dim: timed.sweep.dim, points }] };
 	}
 }
 
-function atSize(
+/** One size says that engines have the same bytes, or that they cannot run. */
+function nextOf(
 	timed: SweptWorkload,
-	size: number,
-	{ seed, measure: { looks } }: MeasureInput & { seed: string },
-): TimedWorkload {
+	points: readonly SweepPoint[],
+	{ measure: settings }: SweepInput,
+): number | null {
+	const isFutile = isIdentical(timed, settings) || points.at(-1)?.row.head === null;
+	return isFutile && points.length > 0 ? null : nextSize(timesOf(points), timed.sweep);
+}
+
+function withoutFiles(row: WorkloadResult): WorkloadResult {
+	return { ...row, runs: row.runs.map(({ samples: _, ...run }) => run) };
+}
+
+function atSize(timed: SweptWorkload, size: number, { seed, measure: { looks } }: SweepInput): TimedWorkload {
 	const { workload, sweep, firstArms: order } = timed;
 	const id = `${workload.id}/${size}`;
 	const config = { ...workload.config, dims: { ...workload.config.dims, [sweep.dim]: size } };

@@ -46,7 +46,7 @@ td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);fo
 
 const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
 .ci{stroke-width:3;stroke-linecap:round;stroke:var(--tone,var(--mut))}.dot{fill:var(--tone,var(--mut))}.beyond{fill:none;stroke:var(--tone,var(--mut));stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}
+.grid{stroke:var(--line)}.curve{fill:none;stroke:var(--mut)}.curve.head{stroke:var(--ok)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}
 .panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card)}.pane svg{width:var(--w);max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node rect{fill:var(--ground,var(--bg));stroke:var(--tone,var(--line))}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}
 .gold{width:170px;height:12px}.own{fill:var(--mut)}
 .errmap{max-width:330px}.err{fill:var(--tone,var(--a1))}.err.mute{fill:var(--a0);opacity:.55}.tick.bad{fill:var(--bad)}
