@@ -3,7 +3,7 @@ import type { ErrorRecord, SweepPoint, SweepResult, WorkloadResult } from "../..
 import { firstArms } from "../core/compare/pairs.ts";
 import { nextSize, timesOf } from "../core/compare/sweep.ts";
 import { type MeasureInput, type MeasurePorts, measure } from "./measure.ts";
-import { isIdentical, type Sweep, subjectOf, type TimedWorkload } from "./workloads.ts";
+import { isIdentical, type Sweep, type TimedWorkload } from "./workloads.ts";
 
 interface SweptWorkload extends TimedWorkload {
 	sweep: Sweep;
