@@ -234,12 +234,17 @@ export interface CalibrationFile {
 export interface WorkloadFile {
 	name?: string;
 	streams?: number;
-	/** Sizes of dimensions whose names are also keys here: name, streams, dims, gates. */
+	/** Sizes of dimensions whose names are also keys here: name, streams, dims, sweep, gates. */
 	dims?: {
 		[k: string]: number;
 	};
+	sweep?: SweepFile;
 	gates?: GatesFile;
 	[k: string]: unknown;
+}
+/** Instead of one size, up to nine between the two ends ({ seq: [32, 512] }), chosen where the times jump. The worst size counts. */
+export interface SweepFile {
+	[k: string]: [number, number, ...number[]];
 }
 export interface GatesFile {
 	latency?: ThresholdFile;

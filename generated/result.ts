@@ -25,6 +25,9 @@ export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type Interval = [number, number];
+export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
+/** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
+export type LayerUnitName = "M instructions";
 /** unknown: the message says why. */
 export type GrowthState = "steady" | "grows" | "unknown";
 /** What one step is: a run at the same shapes, a run at other shapes than before, or the engine freed, loaded and run. */
@@ -33,9 +36,6 @@ export type PhaseName = "same-shape" | "shape-changes" | "reloads";
 export type GrowthFigureName = "used" | "reserved" | "resident";
 /** null: beyond 99 % of the capacity. */
 export type MsOrNone = number | null;
-export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
-/** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
-export type LayerUnitName = "M instructions";
 export type GateName =
 	| "preflight"
 	| "build"
@@ -124,6 +124,8 @@ export interface Result {
 	probes?: ProbeResult[];
 	/** Where outputs that do not match their golden first deviate from ONNX Runtime. */
 	bisections?: Bisection[];
+	/** Workloads timed at several sizes of one dimension. */
+	sweeps?: SweepResult[];
 	/** Engines of the head timed against another engine of their model, which `against` names. */
 	siblings?: SiblingResult[];
 	/** How long fresh processes take to the first inference. */
@@ -567,19 +569,57 @@ export interface Bisection {
 	compared: number;
 	message: string;
 }
-export interface SiblingResult {
+export interface SweepResult {
 	part?: PartName;
 	model: string;
 	engine: string;
 	workload: string;
-	/** The engine that this one has to beat. */
-	against: string;
+	/** The dimension whose size varies. */
+	dim: string;
+	/** By size. Each has the error of one of nine compared workloads, so what is said of the worst holds as well. */
+	points: SweepPoint[];
+}
+export interface SweepPoint {
+	size: number;
+	row: WorkloadResult;
+}
+export interface WorkloadResult {
+	part?: PartName;
+	id: string;
+	model: string;
+	engine: string;
+	workload: string;
+	precision: string;
+	shapes: {
+		[k: string]: number[];
+	};
+	streams: number;
+	verdict: VerdictKind;
 	latency: Comparison;
-	sibling: ArmStats | null;
-	own: ArmStats | null;
+	work?: Comparison;
+	/** Why the work may not follow the time where the change is; its gate then only warns. */
+	doubt?: string;
+	fresh?: Comparison;
+	p99: Comparison;
+	memory: Comparison;
+	base: ArmStats | null;
+	head: ArmStats | null;
+	noise: {
+		/** Coefficient of variation of run medians within one side. */
+		runCv: number | null;
+		/** Half width of the interval: the smallest change that this job can detect. */
+		detectable: number | null;
+	};
+	gpu?: WorkloadGpu;
 	/** Runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
+	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
+	notes?: string[];
+	layers?: WorkloadLayers;
+	explanation?: EngineDiff;
+	kernels?: WorkloadKernels;
+	runs: PerfRun[];
 }
 /** Base against head in one metric, with its interval. Fractions of the base: 0.042 is +4.2 %. */
 export interface Comparison {
@@ -622,141 +662,6 @@ export interface ArmStats {
 	throughputPerSecond: number | null;
 	peakMemoryBytes: number | null;
 }
-/** The latency gate's limits, fractions of the base; shown, never judged again. */
-export interface Limits {
-	warn?: number;
-	fail?: number;
-}
-export interface StartUpResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	comparison: Comparison;
-	base: StartUpStats | null;
-	head: StartUpStats | null;
-}
-/** Medians over processes. */
-export interface StartUpStats {
-	processes: number;
-	/** In ms. plugins, read, deserialize (with a refit, if the plan is stripped), context: its creation; first: the first inference, with its buffers and copies of its inputs. */
-	parts: {
-		[k: string]: number;
-	};
-	totalMs: number;
-	/** The total where the plan was not in the page cache; null where it could not be dropped. */
-	coldMs: number | null;
-	/** Runs before the time of a run is steady. */
-	steadyAfter: number;
-}
-export interface MemoryGrowthResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	state: GrowthState;
-	message: string;
-	phases: GrowthPhase[];
-}
-export interface GrowthPhase {
-	phase: PhaseName;
-	/** After the warm-up. */
-	steps: number;
-	shapes: number;
-	/** Most GPU memory that samples find taken since the process has a CUDA context. */
-	peakBytes: number;
-	/** What TensorRT and the inputs and outputs hold of it at the end; null if TensorRT's allocations cannot be counted. */
-	usedBytes: number | null;
-	liveBlocks: number | null;
-	figures: GrowthFigure[];
-}
-export interface GrowthFigure {
-	figure: GrowthFigureName;
-	/** Theil-Sen slope in bytes per 1,000 steps. */
-	slope: number;
-	interval: Interval;
-	grows: boolean;
-}
-export interface LoadResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	workloads: string[];
-	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
-	batches?: number[];
-	hasBase: boolean;
-	/** Requests a second that the base (without one, the head) can answer. */
-	capacityPerSecond: number;
-	points: LoadPoint[];
-	slo?: LoadSlo;
-}
-export interface LoadPoint {
-	/** Of the capacity. */
-	share: number;
-	ratePerSecond: number;
-	base: LoadFigures | null;
-	head: LoadFigures | null;
-	lowMs: MsOrNone;
-	highMs: MsOrNone;
-}
-/** Of a request, from its arrival to its answer. */
-export interface LoadFigures {
-	meanMs: number;
-	p50Ms: number;
-	p99Ms: number;
-	p999Ms: number;
-}
-export interface LoadSlo {
-	p99Ms: number;
-	ratePerSecond: number;
-	headMs: MsOrNone;
-	lowMs: MsOrNone;
-	highMs: MsOrNone;
-	mostPerSecond: MostPerSecond;
-}
-/** Highest rate that keeps the P99, at most 99 % of the capacity. */
-export interface MostPerSecond {
-	base: number | null;
-	head: number;
-	low: number;
-	high: number;
-}
-export interface WorkloadResult {
-	part?: PartName;
-	id: string;
-	model: string;
-	engine: string;
-	workload: string;
-	precision: string;
-	shapes: {
-		[k: string]: number[];
-	};
-	streams: number;
-	verdict: VerdictKind;
-	latency: Comparison;
-	work?: Comparison;
-	/** Why the work may not follow the time where the change is; its gate then only warns. */
-	doubt?: string;
-	fresh?: Comparison;
-	p99: Comparison;
-	memory: Comparison;
-	base: ArmStats | null;
-	head: ArmStats | null;
-	noise: {
-		/** Coefficient of variation of run medians within one side. */
-		runCv: number | null;
-		/** Half width of the interval: the smallest change that this job can detect. */
-		detectable: number | null;
-	};
-	gpu?: WorkloadGpu;
-	/** Runs discarded for a cause and measured again. */
-	replaced: number;
-	limits?: Limits;
-	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
-	notes?: string[];
-	layers?: WorkloadLayers;
-	explanation?: EngineDiff;
-	kernels?: WorkloadKernels;
-	runs: PerfRun[];
-}
 /** The GPU under base and head; explains the verdict, never gates. */
 export interface WorkloadGpu {
 	base: GpuSummary | null;
@@ -784,6 +689,11 @@ export interface GpuUse {
 	memoryBandwidth: number | null;
 	smOccupancy?: number | null;
 	tensorActivity?: number | null;
+}
+/** The latency gate's limits, fractions of the base; shown, never judged again. */
+export interface Limits {
+	warn?: number;
+	fail?: number;
 }
 export interface WorkloadLayers {
 	base: ArmLayers | null;
@@ -1029,6 +939,112 @@ export interface GpuRange {
 	mean: number;
 	min: number;
 	max: number;
+}
+export interface SiblingResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	workload: string;
+	/** The engine that this one has to beat. */
+	against: string;
+	latency: Comparison;
+	sibling: ArmStats | null;
+	own: ArmStats | null;
+	/** Runs discarded for a cause and measured again. */
+	replaced: number;
+	limits?: Limits;
+}
+export interface StartUpResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	comparison: Comparison;
+	base: StartUpStats | null;
+	head: StartUpStats | null;
+}
+/** Medians over processes. */
+export interface StartUpStats {
+	processes: number;
+	/** In ms. plugins, read, deserialize (with a refit, if the plan is stripped), context: its creation; first: the first inference, with its buffers and copies of its inputs. */
+	parts: {
+		[k: string]: number;
+	};
+	totalMs: number;
+	/** The total where the plan was not in the page cache; null where it could not be dropped. */
+	coldMs: number | null;
+	/** Runs before the time of a run is steady. */
+	steadyAfter: number;
+}
+export interface MemoryGrowthResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	state: GrowthState;
+	message: string;
+	phases: GrowthPhase[];
+}
+export interface GrowthPhase {
+	phase: PhaseName;
+	/** After the warm-up. */
+	steps: number;
+	shapes: number;
+	/** Most GPU memory that samples find taken since the process has a CUDA context. */
+	peakBytes: number;
+	/** What TensorRT and the inputs and outputs hold of it at the end; null if TensorRT's allocations cannot be counted. */
+	usedBytes: number | null;
+	liveBlocks: number | null;
+	figures: GrowthFigure[];
+}
+export interface GrowthFigure {
+	figure: GrowthFigureName;
+	/** Theil-Sen slope in bytes per 1,000 steps. */
+	slope: number;
+	interval: Interval;
+	grows: boolean;
+}
+export interface LoadResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	workloads: string[];
+	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
+	batches?: number[];
+	hasBase: boolean;
+	/** Requests a second that the base (without one, the head) can answer. */
+	capacityPerSecond: number;
+	points: LoadPoint[];
+	slo?: LoadSlo;
+}
+export interface LoadPoint {
+	/** Of the capacity. */
+	share: number;
+	ratePerSecond: number;
+	base: LoadFigures | null;
+	head: LoadFigures | null;
+	lowMs: MsOrNone;
+	highMs: MsOrNone;
+}
+/** Of a request, from its arrival to its answer. */
+export interface LoadFigures {
+	meanMs: number;
+	p50Ms: number;
+	p99Ms: number;
+	p999Ms: number;
+}
+export interface LoadSlo {
+	p99Ms: number;
+	ratePerSecond: number;
+	headMs: MsOrNone;
+	lowMs: MsOrNone;
+	highMs: MsOrNone;
+	mostPerSecond: MostPerSecond;
+}
+/** Highest rate that keeps the P99, at most 99 % of the capacity. */
+export interface MostPerSecond {
+	base: number | null;
+	head: number;
+	low: number;
+	high: number;
 }
 export interface GateResult {
 	gate: GateName;

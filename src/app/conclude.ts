@@ -2,6 +2,7 @@
 
 import type { Arm, BuildRecord, GateResult, LoadResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
+import { gatedRows } from "../core/compare/sweep.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
@@ -12,6 +13,7 @@ import { judgePayoff } from "../core/gates/payoff.ts";
 import { judgePrecision } from "../core/gates/precision.ts";
 import { judgeSlo } from "../core/gates/slo.ts";
 import { judgeSparsity } from "../core/gates/sparsity.ts";
+import { judgeSweep } from "../core/gates/sweep.ts";
 import { loadsOf } from "../core/load/at-load.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
@@ -58,7 +60,7 @@ export function concludeResult(
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
 		builds,
-		rows: recorded.workloads,
+		rows: gatedRows({ ...recorded, sweeps: facts.sweeps }),
 		known: input.headIds,
 	});
 	const { backend, baseBackend } = facts;
@@ -82,6 +84,7 @@ export function concludeResult(
 		goldenChanges: someOf(facts.goldenChanges),
 		probes: someOf(facts.probes),
 		bisections: someOf(facts.bisections),
+		sweeps: someOf(facts.sweeps),
 		siblings: someOf(facts.siblings),
 		startUps: someOf(facts.startUps),
 		memoryGrowths: someOf(facts.memoryGrowths),
@@ -159,6 +162,10 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 			const { errors, builds } = facts;
 			const judged = judgeWorkload(row, workload, { config, errors, builds });
 			return [...judged, ...judgeSlo(row, workload, { config, loads })];
+		}),
+		...judgeEach(facts.sweeps, (sweep, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === sweep.workload);
+			return workload === undefined ? [] : judgeSweep(sweep, workload, { ...facts, config });
 		}),
 		...judgeEach(facts.siblings, (sibling, { workloads }) => {
 			const workload = workloads.find(({ name }) => name === sibling.workload);

@@ -1,6 +1,7 @@
 // The stages that use built engines.
 import type { MeasureWhen } from "../../generated/config.ts";
 import type { Comparison } from "../../generated/result.ts";
+import { maxSizes } from "../core/compare/sweep.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
 import { listNames } from "../core/text/labels.ts";
@@ -14,6 +15,7 @@ import { count } from "../stages/count.ts";
 import { soakEngines, timeStarts } from "../stages/lifetime.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
+import { isSwept, measureSweeps } from "../stages/sweep.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { recordedFacts } from "./conclude.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
@@ -108,7 +110,9 @@ export function timingOf(engines: readonly BuiltEngine[], run: RunContext): Meas
 	const workloads = timedWorkloads(run.prepared.plan, engines, run.seen().shapes);
 	const siblings = run.seen().backend.kind === "tensorrt" ? siblingsOf(workloads, run).due : [];
 	const timed = [...workloads, ...siblings.map((pair) => pair.timed)];
-	const compared = timed.filter((one) => one.base && !isIdentical(one, measure)).length;
+	const compared = timed
+		.filter((one) => one.base && !isIdentical(one, measure))
+		.reduce((sum, one) => sum + (isSwept(one) ? maxSizes : 1), 0);
 	return {
 		workloads,
 		measure,
@@ -125,11 +129,15 @@ function siblingsOf(
 ): Record<"due" | "spared", SiblingPair[]> {
 	const pairs = input.config.measure.looks.at(-1) ?? 0;
 	const isAsked = unchangedMode(input) !== "skip";
-	const groups = groupBy(
-		siblingPairs(workloads, { seed: input.seed, pairs }),
-		(pair) => isAsked || isDue(pair),
-	);
+	const single = workloads.filter((timed) => !isSwept(timed));
+	const groups = groupBy(siblingPairs(single, { seed: input.seed, pairs }), (pair) => isAsked || isDue(pair));
 	return { due: groups.get(true) ?? [], spared: groups.get(false) ?? [] };
+}
+
+export async function* timeWorkloads(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
+	const workloads = timing.workloads.filter((timed) => !isSwept(timed));
+	yield* measure({ ...timing, workloads }, run.ports);
+	yield* measureSweeps({ ...timing, seed: run.input.seed }, run.ports);
 }
 
 export async function* timeSiblings(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {

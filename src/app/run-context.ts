@@ -84,6 +84,7 @@ type ResultLists = Required<
 		| "goldenChanges"
 		| "probes"
 		| "bisections"
+		| "sweeps"
 		| "siblings"
 		| "startUps"
 		| "memoryGrowths"
@@ -122,6 +123,7 @@ export const noFacts = {
 	untested: [],
 	probes: [],
 	bisections: [],
+	sweeps: [],
 	siblings: [],
 	startUps: [],
 	memoryGrowths: [],

@@ -14,7 +14,6 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
-import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
@@ -28,6 +27,7 @@ import {
 	observeEngines,
 	probeEngines,
 	timeSiblings,
+	timeWorkloads,
 	timingOf,
 	verifyEngines,
 } from "./engine-stages.ts";
@@ -122,7 +122,7 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const timing = timingOf(engines, run);
 	if (seen().backend.kind === "onnxruntime") yield* countWorkloads(timing, run);
 	else {
-		yield* measure(timing, ports);
+		yield* timeWorkloads(timing, run);
 		yield* measureAgain(timing, run);
 		yield* timeSiblings(timing, run);
 		yield enterStage("lifetime", ports);

@@ -1,7 +1,8 @@
 // Prepares the workloads to time: the shapes of their inputs, and their engines.
 
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
-import type { Config } from "../core/config/config.ts";
+import type { SizeRange } from "../core/compare/sweep.ts";
+import type { Config, SweepConfig } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
@@ -19,6 +20,12 @@ export interface WorkloadShapes {
 	baseDiffers?: string;
 	baseHoldsOtherSizes?: boolean;
 	headDiffers?: string;
+	sweep?: Sweep;
+}
+
+export interface Sweep extends SizeRange {
+	dim: string;
+	inputsAt(size: number): readonly TimedInput[];
 }
 
 /** Each workload has the sizes of the side that lists it; the other's engine may not take them. */
@@ -61,9 +68,42 @@ export function shapeWorkloads(
 	return { shapes, lost, models: models.map(withFault) };
 }
 
-function shapeWorkload(
+interface ReadySides {
+	head: ReadyModel;
+	base: ReadyModel | undefined;
+}
+
+function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string, Known>): WorkloadShapes {
+	const { sweep } = workload.config;
+	if (sweep === undefined) return shapesAtSizes(workload, sides, known);
+	const { dim, from, to } = sweep;
+	const at = (size: number): Workload => {
+		const config = { ...workload.config, dims: { ...workload.config.dims, [dim]: size } };
+		return { ...workload, config };
+	};
+	const source = workload.config.ofBase === true ? (sides.base ?? sides.head) : sides.head;
+	const inputsAt = (size: number) => timedInputs(at(size), source, known);
+	const [least, most] = [from, to].map((size) => shapesAtSizes(at(size), sides, known));
+	const step = stepOf(inputsAt, sweep);
+	return { ...least, ...most, inputs: inputsAt(to), sweep: { dim, from, to, step, inputsAt } };
+}
+
+/** The least power of two by which the model lets a size grow; a net that halves a picture needs even sizes. */
+function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig): number {
+	for (let step = 1; step < to - from; step *= 2) {
+		try {
+			inputsAt(from + step);
+			return step;
+		} catch (error) {
+			if (!(error instanceof ConfigError)) throw error;
+		}
+	}
+	return to - from;
+}
+
+function shapesAtSizes(
 	workload: Workload,
-	{ head, base }: { head: ReadyModel; base: ReadyModel | undefined },
+	{ head, base }: ReadySides,
 	known: Map<string, Known>,
 ): WorkloadShapes {
 	if (workload.config.ofBase === true && base !== undefined) {
@@ -162,6 +202,7 @@ export interface TimedWorkload {
 	inputs: readonly TimedInput[];
 	/** If the base takes others. */
 	baseInputs?: readonly TimedInput[];
+	sweep?: Sweep;
 	firstArms: readonly Arm[];
 }
 
@@ -176,9 +217,9 @@ export function timedWorkloads(
 		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
 		const step = plan.steps.find((one) => one.kind === "measure" && one.workloadId === workload.id);
 		if (step?.kind !== "measure") return [];
-		const { inputs, baseDiffers } = shaped;
+		const { inputs, baseDiffers, sweep } = shaped;
 		const comparable = baseDiffers === undefined ? base : undefined;
-		return [{ workload, head, base: comparable, inputs, firstArms: step.firstArms }];
+		return [{ workload, head, base: comparable, inputs, sweep, firstArms: step.firstArms }];
 	});
 }
 

@@ -5,6 +5,7 @@ import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
+import { gatedRows } from "../../core/compare/sweep.ts";
 import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
@@ -73,8 +74,9 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 
 /** The upper end of the interval, so that the next run passes. */
 function mostOf(gate: GateResult, result: Result): number | null {
-	const change = changeOf(gate, { builds: result.builds, rows: result.workloads });
-	const row = result.workloads.find(
+	const rows = gatedRows(result);
+	const change = changeOf(gate, { builds: result.builds, rows });
+	const row = rows.find(
 		({ model, engine, workload }) =>
 			model === gate.model && engine === gate.engine && workload === gate.workload,
 	);

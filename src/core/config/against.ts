@@ -6,8 +6,8 @@ import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 
 /** Equal for workloads of the same sizes and streams, whatever they are called. */
-export function loadOf({ dims, streams }: Pick<WorkloadConfig, "dims" | "streams">): string {
-	return JSON.stringify([streams, Object.entries(dims).sort()]);
+export function loadOf({ dims, streams, sweep }: Pick<WorkloadConfig, "dims" | "streams" | "sweep">): string {
+	return JSON.stringify([streams, Object.entries(dims).sort(), sweep?.dim, sweep?.from]);
 }
 
 export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void> {

@@ -30,11 +30,20 @@ export interface Gates extends GateValues {
 	pointers: Readonly<Record<string, string>>;
 }
 
+/** Sizes of one dimension, both ends included. */
+export interface SweepConfig {
+	dim: string;
+	from: number;
+	to: number;
+}
+
 export interface WorkloadConfig {
 	name: string;
 	/** Sizes of all symbolic dimensions; those that the file leaves out are at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
+	/** `dims` has its largest size. */
+	sweep?: SweepConfig;
 	gates: Gates;
 	ofBase?: boolean;
 	pointer: string;

@@ -199,12 +199,15 @@ function workloadShown(workload: WorkloadConfig): Rule[] {
 		["streams", workload.streams] as const,
 		...Object.entries(workload.dims).map(([name, size]) => [`dims.${name}`, size] as const),
 	];
-	const covered = sizes.map(([name, size]) => ({
+	const { pointer, sweep } = workload;
+	const rule = (name: string, size: number, laxness = -size) => ({
 		key: `workloads.${name}`,
-		laxness: -size,
+		laxness,
 		shown: String(size),
-		pointer: workload.pointer,
-	}));
+		pointer,
+	});
+	const covered = sizes.map(([name, size]) => rule(name, size));
+	if (sweep !== undefined) covered.push(rule(`sweep.${sweep.dim}`, sweep.from, sweep.from));
 	return [...gatesShown(workload), ...covered];
 }
 

@@ -112,7 +112,7 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 }
 
 function pinEngine(engine: EngineConfig, name: string): EngineConfig {
-	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
+	const workloads = engine.workloads.slice(0, 1).map(({ sweep: _, ...workload }) => ({ ...workload, name }));
 	const sizes = Object.entries(engine.dims).map(
 		([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const,
 	);

@@ -1,14 +1,14 @@
 // Resolves the sizes of symbolic dimensions, and workloads such as `{ batch: 8, streams: 2 }`.
 import type { DimFile, WorkloadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
-import type { DimRange, WorkloadConfig } from "./config.ts";
+import type { DimRange, SweepConfig, WorkloadConfig } from "./config.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./source.ts";
 import { checkName } from "./values.ts";
 
-export const workloadKeys: readonly string[] = ["name", "streams", "dims", "gates"];
+export const workloadKeys: readonly string[] = ["name", "streams", "dims", "sweep", "gates"];
 
 interface WorkloadContext {
 	profiles: DimProfiles;
@@ -41,15 +41,17 @@ function* resolveWorkload(
 ): Resolution<WorkloadConfig> {
 	const { streams = 1 } = file;
 	const given = yield* givenSizes(file, pointer);
+	const swept = yield* readSweep(file, { given, pointer });
 	const dims = hullOf(profiles);
 	let isValid = true;
-	for (const size of given.values()) {
+	for (const size of [...given.values(), ...(swept?.ends ?? [])]) {
 		const problem = sizeProblem(size, dims);
 		if (problem !== null) yield problem;
 		isValid &&= problem === null;
 	}
 	const sizes = Object.fromEntries([...given].map(([name, { size }]) => [name, size]));
-	const profile = isValid ? profileFor(profiles, sizes) : profiles[0];
+	const ends = swept === null ? [sizes] : swept.ends.map(({ name, size }) => ({ ...sizes, [name]: size }));
+	const profile = isValid ? profileFor(profiles, ends) : profiles[0];
 	if (profile === null && profiles.length > 1) {
 		const says = "has sizes that no optimization profile holds together";
 		const expected = `sizes inside one of the ${profiles.length} profiles`;
@@ -60,9 +62,10 @@ function* resolveWorkload(
 		yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);
 	return {
-		name: file.name ?? defaultName(sizes, streams),
-		dims: Object.assign(optimalSizes(profile ?? profiles[0]), sizes),
+		name: file.name ?? defaultName(sizes, { streams, sweep: swept?.sweep }),
+		dims: Object.assign(optimalSizes(profile ?? profiles[0]), ends.at(-1)),
 		streams,
+		...(swept !== null && { sweep: swept.sweep }),
 		gates: yield* resolveGates([...layers, layer, inputs]),
 		pointer,
 	};
@@ -90,6 +93,27 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string
 	return given;
 }
 
+function* readSweep(
+	{ sweep }: WorkloadFile,
+	{ given, pointer }: { given: ReadonlyMap<string, GivenSize>; pointer: string },
+): Resolution<{ sweep: SweepConfig; ends: GivenSize[] } | null> {
+	const [name, range] = Object.entries(sweep ?? {})[0] ?? [];
+	if (name === undefined || range === undefined) return null;
+	const [from = 1, to = from] = range;
+	const at = childPointer(`${pointer}/sweep`, name);
+	const problem = { code: "config-dims", pointer: at } as const;
+	if (given.has(name)) {
+		const fix = "Remove the single size: a sweep chooses its own.";
+		yield { ...problem, says: "also has a single size", expected: "one of the two", at: "key", fix };
+	}
+	if (from >= to) {
+		const fix = "Give the smallest size first: { sweep: { seq: [32, 512] } }.";
+		yield { ...problem, says: `goes from ${from} to ${to}`, expected: "a smaller and a larger size", fix };
+	}
+	const ends = [from, to].map((size, index) => ({ name, size, pointer: `${at}/${index}` }));
+	return { sweep: { dim: name, from, to }, ends };
+}
+
 function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | null {
 	const range = dims[name];
 	const problem = { code: "config-dims", pointer } as const;
@@ -115,8 +139,12 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 	};
 }
 
-function defaultName(sizes: Readonly<Record<string, number>>, streams: number): string {
+function defaultName(
+	sizes: Readonly<Record<string, number>>,
+	{ streams, sweep }: { streams: number; sweep: SweepConfig | undefined },
+): string {
 	const parts = Object.entries(sizes).map(([name, size]) => `${name} ${size}`);
+	if (sweep !== undefined) parts.push(`${sweep.dim} ${sweep.from} to ${sweep.to}`);
 	if (streams > 1) parts.push(`${streams} streams`);
 	return parts.join(" · ") || "default";
 }
@@ -191,11 +219,13 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	return hull;
 }
 
-function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
+/** @param all sizes that one profile has to hold. */
+function profileFor(profiles: DimProfiles, all: readonly Readonly<Record<string, number>>[]): Dims | null {
 	const fits = (size: number, range: DimRange | undefined) =>
 		range === undefined || (size >= range.min && size <= range.max);
 	return (
-		profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ??
-		null
+		profiles.find((profile) =>
+			all.every((sizes) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))),
+		) ?? null
 	);
 }

@@ -160,6 +160,7 @@ const recordKeys = [
 	"goldenChanges",
 	"probes",
 	"bisections",
+	"sweeps",
 	"siblings",
 	"startUps",
 	"memoryGrowths",

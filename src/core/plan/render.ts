@@ -1,4 +1,5 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
+import { maxSizes } from "../compare/sweep.ts";
 import type { Config, EngineConfig, PrepareConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
@@ -79,7 +80,9 @@ function describeCases(cases: readonly string[]): string {
 }
 
 function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, config: Config): string {
-	const name = cleanName(step.workloadId);
+	const sweep = plan.workloads.find(({ id }) => id === step.workloadId)?.config.sweep;
+	const sizes = sweep === undefined ? "" : ` (up to ${maxSizes} sizes)`;
+	const name = `${cleanName(step.workloadId)}${sizes}`;
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${counted(step.pairs, "run")} of the head`;
 	const first = config.measure.looks[0] ?? step.pairs;

@@ -29,6 +29,7 @@ import {
 import { precisionSection } from "./sections/precision.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
 import { siblingSection } from "./sections/siblings.ts";
+import { sweepSection } from "./sections/sweeps.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
@@ -38,6 +39,7 @@ export const reportSections: readonly ReportSection[] = [
 	highlightSection,
 	partSection,
 	workloadSection,
+	sweepSection,
 	siblingSection,
 	loadSection,
 	startUpSection,

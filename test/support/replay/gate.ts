@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type AtEnd, type Gated, gateFolders, temporaryFolder, writeProject } from "../project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./install.ts";
 
-type Texts = readonly (readonly [from: string, to: string])[];
+type Texts = readonly (readonly [from: string | RegExp, to: string])[];
 
 export interface Change {
 	config?: Texts;

@@ -1,0 +1,155 @@
+// Sweeps: which sizes of a dimension are timed, where the time jumps, and which size counts.
+import type {
+	Comparison,
+	Result,
+	SweepPoint,
+	SweepResult,
+	WorkloadResult,
+} from "../../../generated/result.ts";
+
+/** Also the number of compared workloads as which a sweep counts (Bonferroni), so its worst size is one of them. */
+export const maxSizes = 9;
+
+/** Milliseconds; null: not known. */
+export interface Timed {
+	size: number;
+	base: number | null;
+	head: number | null;
+}
+
+/** Sizes `from`, `from + step`, … and `to`. */
+export interface SizeRange {
+	from: number;
+	to: number;
+	step: number;
+}
+
+/** Weight of a width: what two percent of noise may look like. */
+const perWidth = 0.05;
+/** Less than this share of the time is no cliff. */
+const noticeable = 0.25;
+
+/**
+ * The next size to time; null: all that are worth it are known. First both ends; then the middle of the interval in which
+ * the time rises most above its neighbours' slopes, or the ratio head ÷ base changes most. The last size is the one after the
+ * lower end of the highest cliff, because kernels work in tiles: 257 differs from 256.
+ */
+export function nextSize(points: readonly Timed[], { from, to, step }: SizeRange): number | null {
+	const known = new Set(points.map(({ size }) => size));
+	const end = [to, from].find((size) => !known.has(size));
+	if (end !== undefined || points.length >= maxSizes) return end ?? null;
+	const sorted = points.toSorted((a, b) => a.size - b.size);
+	const open = intervalsOf(sorted).filter(({ low, high }) => high.size - low.size > step);
+	if (points.length === maxSizes - 1) {
+		const [highest] = open.toSorted((a, b) => b.rise - a.rise);
+		if (highest !== undefined && highest.rise >= noticeable) return highest.low.size + step;
+	}
+	const [worst] = open.toSorted((a, b) => b.score - a.score);
+	return worst === undefined ? null : roundest(worst.low.size, worst.high.size, { from, step });
+}
+
+interface Interval {
+	low: Timed;
+	high: Timed;
+	/** By which share of the lower end's time the head rises above its neighbours' slopes. */
+	rise: number;
+	score: number;
+}
+
+function intervalsOf(points: readonly Timed[]): Interval[] {
+	const rises = { base: risesOf(points, "base"), head: risesOf(points, "head") };
+	return points.slice(1).flatMap((high, index) => {
+		const low = points[index];
+		if (low === undefined) return [];
+		const [ofBase = 0, rise = 0] = [rises.base[index], rises.head[index]];
+		const ratios = [low, high].map(({ base, head }) => Math.log((head ?? 1) / (base ?? head ?? 1)));
+		const turn = Math.abs((ratios[1] ?? 0) - (ratios[0] ?? 0));
+		const width = perWidth * Math.log(high.size / low.size);
+		return [{ low, high, rise, score: turn + Math.log1p(Math.max(ofBase, rise)) + width }];
+	});
+}
+
+/** Of each interval; a smooth curve has none, whatever its power. */
+function risesOf(points: readonly Timed[], arm: "base" | "head"): number[] {
+	const slopes = points.slice(1).map((high, index) => {
+		const low = points[index];
+		const rise = Math.abs((high[arm] ?? NaN) - (low?.[arm] ?? NaN));
+		return rise / (high.size - (low?.size ?? 0));
+	});
+	return slopes.map((slope, index) => {
+		const [low, high] = [points[index], points[index + 1]];
+		const beside = [slopes[index - 1], slopes[index + 1]].filter((one) => one !== undefined && one >= 0);
+		if (!low || !high || beside.length === 0 || !(slope >= 0)) return 0;
+		const steepest = Math.max(...beside.map((one) => one ?? 0));
+		const least = Math.min(low[arm] ?? NaN, high[arm] ?? NaN);
+		return Math.max(0, ((slope - steepest) * (high.size - low.size)) / least);
+	});
+}
+
+/** Of the sizes in the middle half, the one with the most factors of two. */
+function roundest(low: number, high: number, { from, step }: Pick<SizeRange, "from" | "step">): number {
+	const [first, last] = [low + (high - low) / 4, high - (high - low) / 4];
+	for (let unit = 2 ** 30; unit > step; unit /= 2) {
+		const size = unit * Math.ceil(first / unit);
+		if (size <= last && size > low && (size - from) % step === 0) return size;
+	}
+	return low + step * Math.max(1, Math.floor((high - low) / step / 2));
+}
+
+export interface Cliff {
+	low: number;
+	high: number;
+	/** Time of `high` over that of `low`; of the base where it is known. */
+	head: number;
+	base: number | null;
+}
+
+/** Where the head's time rises by a quarter or more beyond what its neighbours' slopes explain; the highest first. */
+export function cliffsOf(points: readonly Timed[]): Cliff[] {
+	return intervalsOf(points.toSorted((a, b) => a.size - b.size))
+		.filter(({ rise, low, high }) => rise >= noticeable && (high.head ?? 0) > (low.head ?? 0))
+		.toSorted((a, b) => b.rise - a.rise)
+		.map(({ low, high }) => ({
+			low: low.size,
+			high: high.size,
+			head: (high.head ?? NaN) / (low.head ?? NaN),
+			base: low.base === null || high.base === null ? null : high.base / low.base,
+		}));
+}
+
+export function timesOf(points: readonly SweepPoint[]): Timed[] {
+	return points.map(({ size, row }) => ({
+		size,
+		base: row.base?.medianMs ?? null,
+		head: row.head?.medianMs ?? null,
+	}));
+}
+
+export function worstPoint(
+	{ points }: SweepResult,
+	figure: "latency" | "p99" | "memory",
+): SweepPoint | undefined {
+	const badness = ({ row }: SweepPoint) => {
+		const { verdict, estimate }: Comparison = row[figure];
+		return verdict === "not-comparable" ? Infinity : (estimate ?? -Infinity);
+	};
+	return points.reduce<SweepPoint | undefined>(
+		(worst, point) => (worst === undefined || badness(point) > badness(worst) ? point : worst),
+		undefined,
+	);
+}
+
+/** Workloads as gates name them: of a sweep, one row with the worst of each comparison. */
+export function gatedRows({
+	workloads,
+	sweeps = [],
+}: Pick<Result, "workloads" | "sweeps">): WorkloadResult[] {
+	const ofSweeps = sweeps.flatMap((sweep) => {
+		const [latency, p99, memory] = (["latency", "p99", "memory"] as const).map((figure) =>
+			worstPoint(sweep, figure),
+		);
+		if (!latency || !p99 || !memory) return [];
+		return [{ ...latency.row, p99: p99.row.p99, memory: memory.row.memory }];
+	});
+	return [...workloads, ...ofSweeps];
+}
