@@ -47,6 +47,8 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
 	const lent = text("ACTIONS_RUNTIME_TOKEN") !== "" && text("ACTIONS_RESULTS_URL") !== "";
 	return {
+		// Runners of Forgejo set both.
+		isGitea: env["GITEA_ACTIONS"] === "true" || env["FORGEJO_ACTIONS"] === "true",
 		serverUrl: url("GITHUB_SERVER_URL", "https://github.com"),
 		apiUrl,
 		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${apiUrl}/graphql`),
@@ -66,6 +68,20 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 			cacheMode: env["ACTIONS_CACHE_MODE"] || undefined,
 		},
 	};
+}
+
+/** The artifact client refuses a server that it takes for GitHub Enterprise by its name, which it reads when it is called. */
+export function asKnownServer<Value>(
+	call: () => Value,
+	env: Record<string, string | undefined> = process.env,
+): Value {
+	const { GITHUB_SERVER_URL: url } = env;
+	env["GITHUB_SERVER_URL"] = "http://gitea.localhost";
+	try {
+		return call();
+	} finally {
+		env["GITHUB_SERVER_URL"] = url;
+	}
 }
 
 /** Makes git send the token to the workflow's server, beside the user's settings. */
