@@ -111,6 +111,11 @@ export interface CodeHost {
 	): Result<"issue", HostedIssue>;
 }
 
+export type CommentHost = Pick<
+	CodeHost,
+	"pause" | "login" | "comments" | "createComment" | "updateComment" | "deleteComment"
+>;
+
 export interface ArtifactDraft {
 	name: string;
 	/** Absolute path of the folder that paths in the artifact are relative to. */

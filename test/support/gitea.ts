@@ -18,7 +18,7 @@ const notFound: Reply = [404, { message: "The target couldn't be found.", errors
  */
 export async function startGitea(
 	replies: Readonly<Record<string, Reply | ((asked: Asked) => Reply)>>,
-	atEnd: (close: () => Promise<unknown>) => void,
+	atEnd: (close: () => Promise<void>) => void,
 ): Promise<{ url: string; asked: Asked[] }> {
 	const asked: Asked[] = [];
 	const server = createServer(async (message, response) => {
@@ -41,7 +41,7 @@ export async function startGitea(
 		response.end(status === 204 ? undefined : JSON.stringify(data));
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	atEnd(() => new Promise((resolve) => server.close(resolve)));
+	atEnd(() => new Promise((resolve) => void server.close(() => resolve())));
 	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 

@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
 import type { WorkflowRun } from "../../../ports/code-host.ts";
+import { readPipeline } from "../../formats/gitlab/pipeline.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -29,6 +30,8 @@ export function readEnvironment(env: Variables = process.env) {
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
 		libraryPath: childEnvironment(env)["LD_LIBRARY_PATH"] || undefined,
 		lockFolder: named("TRTGATE_LOCKS"),
+		/** GitLab's. */
+		pipeline: readPipeline(env),
 	};
 }
 
