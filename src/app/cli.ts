@@ -27,6 +27,7 @@ const commands: readonly Entry[] = [
 	[tables.explainTable, async () => (await import("../engine/app/explain.ts")).explain],
 	[tables.verdictTable, async () => (await import("./commands/verdict.ts")).verdict],
 	[tables.reportTable, async () => (await import("./commands/report.ts")).report],
+	[tables.noteTable, async () => (await import("./commands/note.ts")).note],
 	[tables.reproTable, async () => (await import("./commands/repro.ts")).repro],
 	[tables.acceptChangeTable, async () => (await import("./commands/accept.ts")).acceptChange],
 	[history.importTable, async () => (await import("../history/app/commands.ts")).importHistory],

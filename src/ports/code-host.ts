@@ -1,4 +1,4 @@
-// The code host, which stores the repository and runs its workflows. Implemented in host/adapters/github. Types only.
+// The code host, which stores the repository and runs its workflows. Implemented in host/adapters. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
@@ -14,6 +14,8 @@ export interface ApiFault {
 
 /** The workflow run that trtgate is part of, from the runner's variables. */
 export interface WorkflowRun {
+	/** Gitea or Forgejo. */
+	isGitea: boolean;
 	serverUrl: string;
 	apiUrl: string;
 	graphQlUrl: string;
@@ -108,6 +110,11 @@ export interface CodeHost {
 		change: { title?: string; body?: string; state?: "closed" },
 	): Result<"issue", HostedIssue>;
 }
+
+export type CommentHost = Pick<
+	CodeHost,
+	"pause" | "login" | "comments" | "createComment" | "updateComment" | "deleteComment"
+>;
 
 export interface ArtifactDraft {
 	name: string;
@@ -223,7 +230,8 @@ export interface Repository {
 export interface Host {
 	/** null without a token. @param patienceMs limit of all failed and retried requests, with their waiting. */
 	codeHost(patienceMs?: number): CodeHost | null;
-	repository(): Repository;
+	/** null if the host has no API for git objects. */
+	repository(): Repository | null;
 	runFacts(): RunFacts;
 	/** Needs no token. @param retentionDays absent: the repository's default. */
 	artifacts(retentionDays?: number): ArtifactStore;

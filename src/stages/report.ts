@@ -3,8 +3,8 @@
 import type { Result } from "../../generated/result.ts";
 import { renderCsv } from "../core/report/exports/csv.ts";
 import { renderManifest } from "../core/report/exports/manifest.ts";
-import { renderSarif } from "../core/report/exports/sarif.ts";
-import { renderBencher, renderBenchmark } from "../core/report/exports/trackers.ts";
+import { renderCodeQuality, renderSarif } from "../core/report/exports/sarif.ts";
+import { renderBencher, renderBenchmark, renderMetrics } from "../core/report/exports/trackers.ts";
 import { renderHtml } from "../core/report/html/report.ts";
 import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
@@ -19,6 +19,8 @@ export const reportFiles = {
 	bencher: "exports/bencher.json",
 	csv: "exports/workloads.csv",
 	sarif: "exports/findings.sarif",
+	codeQuality: "exports/code-quality.json",
+	metrics: "exports/metrics.txt",
 	manifest: "exports/manifest.json",
 } as const;
 
@@ -44,6 +46,8 @@ const renderers = {
 	bencher: renderBencher,
 	csv: renderCsv,
 	sarif: renderSarif,
+	codeQuality: renderCodeQuality,
+	metrics: renderMetrics,
 	manifest: renderManifest,
 };
 
@@ -59,7 +63,10 @@ export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
-	{ path: "exports", what: "results for other tools: CSV, SARIF, benchmark and Bencher JSON, manifest" },
+	{
+		path: "exports",
+		what: "results for other tools: CSV, SARIF, Code Quality, metrics, benchmark and Bencher JSON, manifest",
+	},
 	{ path: reportFiles.result, what: "every measurement, finding and verdict" },
 ];
 

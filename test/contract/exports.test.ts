@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { configCodes } from "../../src/core/errors.ts";
-import { helpUri, renderSarif } from "../../src/core/report/exports/sarif.ts";
-import { renderBencher, renderBenchmark } from "../../src/core/report/exports/trackers.ts";
+import { helpUri, renderCodeQuality, renderSarif } from "../../src/core/report/exports/sarif.ts";
+import { renderBencher, renderBenchmark, renderMetrics } from "../../src/core/report/exports/trackers.ts";
 import { renderJunit } from "../../src/core/report/junit.ts";
 import { reportFiles, writeReport } from "../../src/stages/report.ts";
 import { buildResult } from "../support/build-result.ts";
@@ -181,6 +181,24 @@ it.each(cases)(
 		});
 	},
 );
+
+it.each(cases)("Code Quality of %s has what GitLab demands, each fingerprint once", (_, result) => {
+	const found: Record<string, unknown>[] = JSON.parse(renderCodeQuality(result));
+	for (const one of found)
+		expect(one).toEqual({
+			...{ check_name: expect.any(String), description: expect.any(String), fingerprint: expect.any(String) },
+			severity: expect.stringMatching(/^(info|minor|major)$/),
+			location: { path: expect.stringMatching(/./), lines: { begin: expect.any(Number) } },
+		});
+	expect(new Set(found.map(({ fingerprint }) => fingerprint)).size).toBe(found.length);
+});
+
+it.each(cases)("metrics of %s are OpenMetrics text", (_, result) => {
+	const lines = renderMetrics(result).split("\n");
+	expect(lines.splice(-2)).toEqual(["# EOF", ""]);
+	for (const line of lines)
+		expect(line).toMatch(/^(# TYPE \w+ gauge|trtgate_\w+\{engine="([^"\\\n]|\\.)*"\} -?[\d.e+-]+)$/);
+});
 
 it("the folder of a run holds every export after one write", async () => {
 	const folder = temporaryFolder();

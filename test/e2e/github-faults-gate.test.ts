@@ -122,6 +122,19 @@ describe.concurrent("a runner or a server", () => {
 		expect(play.github.state.checkRuns).toHaveLength(1);
 	});
 
+	it("a runner or a server of Gitea gets artifacts, which are linked by their names there", async (context) => {
+		const { expect } = context;
+		const { play, played } = await pulled(context, () => ({
+			env: { GITHUB_SERVER_URL: "https://git.acme.example", GITEA_ACTIONS: "true" },
+			inputs: { comment: "never", "check-run": "false" },
+		}));
+		expect(lostOf(played)).toEqual({});
+		expect(play.github.state.artifacts).toHaveLength(2);
+		expect(played.run.outputs["artifact-url"]).toMatch(
+			/^https:\/\/git\.acme\.example\/acme\/engines\/actions\/runs\/\d+\/artifacts\/trtgate-gate$/,
+		);
+	});
+
 	it("a runner or a server that gives no token still gets artifacts and the summary", async (context) => {
 		const { expect } = context;
 		const { play, played } = await pulled(context, () => ({ inputs: { token: "" } }));

@@ -60,6 +60,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 		shapes: parseShapes(args.texts("shape")),
 		inputs: args.given("backend", "device", "onnxruntime", "base-trtexec", "base-python"),
 		environment: terminal.environment,
+		event: terminal.environment.pipeline?.event,
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 	};
 }

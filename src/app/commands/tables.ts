@@ -203,6 +203,17 @@ export const reportTable = {
 	example: "trtgate report --merge parts/a parts/b --out merged",
 } as const satisfies CommandTable;
 
+export const noteTable = {
+	name: "note",
+	positionals: ["DIR"],
+	does: "shows the result in a note of the merge request, kept up to date (GitLab)",
+	options: {
+		name: { value: "NAME", does: "Distinguishes several notes.", otherwise: "none" },
+		changes: { does: "Write no note while all gates pass." },
+	},
+	example: "trtgate note trtgate-out",
+} as const satisfies CommandTable;
+
 export const reproTable = {
 	name: "repro",
 	positionals: ["RESULT|FOLDER"],

@@ -20,7 +20,7 @@ import { type GoldenInputs, readGoldenInputs } from "../../host/adapters/github/
 import { requireRun } from "../../host/app/actions/workflow-run.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
-import type { Host } from "../../ports/code-host.ts";
+import type { Repository } from "../../ports/code-host.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { renderCalibration } from "../core/calibrate/propose-limits.ts";
 import { proposalRefused } from "../stages/propose.ts";
@@ -33,7 +33,7 @@ import { findModel, goldenOf, parseRecordOptions } from "./record-options.ts";
 export interface GoldenJob {
 	terminal: Terminal;
 	inputs: GoldenInputs;
-	host: Host;
+	repository: Repository;
 	author: string;
 }
 
@@ -48,8 +48,14 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 	);
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
+	const repository = host.repository();
+	if (repository === null)
+		throw proposalRefused(
+			"This server has no API to store files and commits, so the recorded goldens could not be proposed.",
+			"Record them with `trtgate golden record`, and commit them.",
+		);
 	const terminal: Terminal = { ...opened, cwd: opened.environment.workspace ?? opened.cwd };
-	return { terminal, inputs, host, author: inputs.author.trim() || run.actor || "unknown" };
+	return { terminal, inputs, repository, author: inputs.author.trim() || run.actor || "unknown" };
 }
 
 const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];

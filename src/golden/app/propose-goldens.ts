@@ -68,9 +68,8 @@ async function sendPull(
 	pull: GoldenPull,
 	body: string,
 	files: ChangedFiles,
-	{ inputs, host }: GoldenJob,
+	{ inputs, repository }: GoldenJob,
 ): Promise<Proposed> {
-	const repository = host.repository();
 	const proposal: Proposal = {
 		...files,
 		commit: pull.commit,

@@ -8,13 +8,8 @@ type Page = keyof typeof pages;
 type Problem = Omit<Finding, "model"> & { model?: string; page: Page };
 
 export function renderSarif(result: Result): string {
-	const { tool, errors, findings } = result;
-	// A fault of the runner or of GitHub is not a finding about the repository.
-	const faults = errors.filter(({ kind }) => kind === "configuration");
-	const problems: Problem[] = [
-		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
-		...findings.map((finding) => ({ ...finding, page: "findings" }) as const),
-	];
+	const { tool } = result;
+	const problems = problemsOf(result);
 	const rules = new Map(problems.toReversed().map(({ code, page }) => [codeOf(code), page]));
 	const codes = [...new Set(problems.map(({ code }) => codeOf(code)))];
 	const driver = {
@@ -35,6 +30,40 @@ export function renderSarif(result: Result): string {
 	};
 	const log = { $schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] };
 	return jsonText(log);
+}
+
+function problemsOf({ errors, findings }: Result): Problem[] {
+	// A fault of the runner or of GitHub is not a finding about the repository.
+	const faults = errors.filter(({ kind }) => kind === "configuration");
+	return [
+		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
+		...findings.map((finding) => ({ ...finding, page: "findings" }) as const),
+	];
+}
+
+const severities = { error: "major", warning: "minor", note: "info" } as const;
+
+/** The same findings as GitLab's Code Quality report: https://docs.gitlab.com/ci/testing/code_quality/ */
+export function renderCodeQuality(result: Result): string {
+	const seen = new Map<string, number>();
+	return jsonText(
+		problemsOf(result).map((problem) => {
+			const { location } = problem;
+			const identity = identityOf(problem);
+			const count = (seen.get(identity) ?? 0) + 1;
+			seen.set(identity, count);
+			return {
+				check_name: codeOf(problem.code),
+				description: textOf(problem),
+				severity: severities[problem.severity],
+				fingerprint: count === 1 ? identity : `${identity}#${count}`,
+				location: {
+					path: cleanText(shorten(location?.path ?? result.config.path, 2000)),
+					lines: { begin: Math.max(1, location?.line ?? 1) },
+				},
+			};
+		}),
+	);
 }
 
 /** Our own codes are shorter; a result may come from an untrusted source. */
@@ -59,22 +88,34 @@ function invocationOf({ errors, outcome, startedAt }: Result): object {
 }
 
 function resultOf(problem: Problem, codes: readonly string[], configPath: string): object {
-	const { severity, message, fix, location } = problem;
+	const { severity, location } = problem;
 	const code = codeOf(problem.code);
-	const subject = problem.model === undefined ? undefined : subjectName(problem);
-	const node = problem.node === undefined ? undefined : cleanMessage(problem.node, 200);
-	const before = subject === undefined ? "" : `${subject}: `;
-	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
 	return {
 		ruleId: code,
 		ruleIndex: codes.indexOf(code),
 		level: severity,
-		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
+		message: { text: textOf(problem) },
 		// GitHub's code scanning refuses a result without a location.
 		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
-		// Identifies the result even if lines move.
-		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
+		partialFingerprints: { "trtgateSubject/v1": identityOf(problem) },
 	};
+}
+
+function textOf(problem: Problem): string {
+	const { message, fix } = problem;
+	const before = problem.model === undefined ? "" : `${subjectOf(problem)}: `;
+	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
+	return `${before}${cleanMessage(message, 2000)}${after}`;
+}
+
+/** The same even if lines move. */
+function identityOf(problem: Problem): string {
+	const node = problem.node === undefined ? "" : cleanMessage(problem.node, 200);
+	return [codeOf(problem.code), subjectOf(problem), node].join("/");
+}
+
+function subjectOf(problem: Problem): string {
+	return problem.model === undefined ? "" : subjectName({ ...problem, model: problem.model });
 }
 
 function placeOf({ path, line = 0, column = 0 }: Location): object {

@@ -47,6 +47,21 @@ export function renderBenchmark(result: Result): string {
 	return jsonText(entries);
 }
 
+const units = { ms: ["_seconds", 1e-3], s: ["_seconds", 1], bytes: ["_bytes", 1] } as const;
+
+/** OpenMetrics text, whose units are seconds and bytes: https://prometheus.io/docs/specs/om/open_metrics_spec/ */
+export function renderMetrics(result: Result): string {
+	const families = new Map<string, string[]>();
+	for (const { measure, unit, subject, value } of headFigures(result)) {
+		const [ending, scale] = unit in units ? units[unit as keyof typeof units] : (["", 1] as const);
+		const name = `trtgate_${measure.replace(/[^A-Za-z0-9]/g, "_")}${ending}`;
+		const label = shorten(subject, 200).replace(/[\\"]/g, "\\$&");
+		const lines = families.get(name) ?? [`# TYPE ${name} gauge`];
+		families.set(name, [...lines, `${name}{engine="${label}"} ${Number((value * scale).toPrecision(12))}`]);
+	}
+	return [...[...families.values()].flat(), "# EOF", ""].join("\n");
+}
+
 const runMeasures = [
 	{ measure: "latency", title: "median latency", unit: "ms", of: "medianMs" },
 	{ measure: "p99-latency", title: "P99 latency", unit: "ms", of: "p99Ms" },

@@ -11,6 +11,7 @@ import type {
 	WorkflowRun,
 } from "../../../ports/code-host.ts";
 import { otherNames } from "../../formats/github/names.ts";
+import { asKnownServer } from "./env.ts";
 import { attempt, unsupported, withTimeout } from "./faults.ts";
 
 interface ArtifactOptions {
@@ -23,22 +24,27 @@ interface ArtifactOptions {
 const uploadMs = 60_000;
 const bytesPerMs = 2000;
 
-async function openClient() {
+async function openClient({ isGitea }: Pick<WorkflowRun, "isGitea">) {
 	const { DefaultArtifactClient } = await import("@actions/artifact");
-	return new DefaultArtifactClient();
+	const client = new DefaultArtifactClient();
+	return <Value>(call: (opened: typeof client) => Value): Value =>
+		isGitea ? asKnownServer(() => call(client)) : call(client);
 }
 
 export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): ArtifactStore {
 	const send = async ({ name, files, root, ...draft }: ArtifactDraft, waitMs: number) => {
-		const client = await openClient();
+		const use = await openClient(run);
 		const options = {
 			compressionLevel: draft.compression,
 			...(retentionDays && { retentionDays }),
 			...(draft.asIs && { skipArchive: true }),
 		};
-		const sent = await withTimeout(waitMs, client.uploadArtifact(name, [...files], root, options));
+		const sent = await withTimeout(
+			waitMs,
+			use((client) => client.uploadArtifact(name, [...files], root, options)),
+		);
 		if (sent.id === undefined) throw new Error("the artifact service gave no id");
-		const url = `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${sent.id}`;
+		const url = `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${run.isGitea ? name : sent.id}`;
 		return { artifact: { id: sent.id, name, url, bytes: sent.size ?? 0 } };
 	};
 	return {
@@ -85,8 +91,11 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 		async list() {
 			if (lacks) return { state: "failed", fault: unsupported("artifacts") };
 			return attempt("list of the run's artifacts", async () => {
-				const client = await openClient();
-				const { artifacts } = await withTimeout(listMs, client.listArtifacts(from));
+				const use = await openClient(run);
+				const { artifacts } = await withTimeout(
+					listMs,
+					use((client) => client.listArtifacts(from)),
+				);
 				const known = artifacts.map(({ id, name, size: bytes, createdAt, digest }) => ({
 					id,
 					name,
@@ -102,10 +111,10 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 				const path = join(folder, String(id));
 				await mkdir(path, { recursive: true });
 				const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
-				const client = await openClient();
+				const use = await openClient(run);
 				const { digestMismatch } = await withTimeout(
 					listMs + bytes / bytesPerMs,
-					client.downloadArtifact(id, options),
+					use((client) => client.downloadArtifact(id, options)),
 				);
 				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
 				const [file] = await readdir(path);

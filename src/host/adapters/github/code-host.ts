@@ -142,24 +142,25 @@ function parametersOf({ name, key, conclusion, title, summary, ...draft }: Repor
 	};
 }
 
+export function parseIssue(data: unknown): HostedIssue | null {
+	const number = idOf(fieldsOf(data)["number"]);
+	return number === null ? null : { number, ...parseText(data) };
+}
+
 function issueCalls(api: Api) {
 	const ask = api.asking("issues: write");
-	const parse = (data: unknown): HostedIssue | null => {
-		const number = idOf(fieldsOf(data)["number"]);
-		return number === null ? null : { number, ...parseText(data) };
-	};
 	const isIssue = (one: unknown) => !isObject(fieldsOf(one)["pull_request"]);
 	return {
 		openIssues: (label) => {
 			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
 			// GitHub lists pull requests among issues.
 			return ask("issues", "GET /issues", given, (data) =>
-				Array.isArray(data) ? parseList(data.filter(isIssue), parse) : null,
+				Array.isArray(data) ? parseList(data.filter(isIssue), parseIssue) : null,
 			);
 		},
-		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),
+		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parseIssue),
 		updateIssue: (number, change) =>
-			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parse),
+			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parseIssue),
 	} satisfies Partial<CodeHost>;
 }
 
@@ -208,7 +209,7 @@ function parseJob(data: unknown): JobExecution | null {
 	};
 }
 
-function parseRun(data: unknown): MeasuredRun | null {
+export function parseRun(data: unknown): MeasuredRun | null {
 	const { id: given, run_attempt: attempt, event, head_sha: headSha, ...head } = fieldsOf(data);
 	const branch = head["head_branch"];
 	const repository = fieldsOf(head["head_repository"])["full_name"];
@@ -225,7 +226,7 @@ function parseRun(data: unknown): MeasuredRun | null {
 }
 
 /** GitHub ignores a `head` that it cannot parse. */
-function parsePulls(data: unknown, headRepository: string) {
+export function parsePulls(data: unknown, headRepository: string) {
 	if (!Array.isArray(data)) return null;
 	return data.flatMap((pull) => {
 		const { number: given, head } = fieldsOf(pull);

@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
 import type { WorkflowRun } from "../../../ports/code-host.ts";
+import { readPipeline } from "../../formats/gitlab/pipeline.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -29,6 +30,8 @@ export function readEnvironment(env: Variables = process.env) {
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
 		libraryPath: childEnvironment(env)["LD_LIBRARY_PATH"] || undefined,
 		lockFolder: named("TRTGATE_LOCKS"),
+		/** GitLab's. */
+		pipeline: readPipeline(env),
 	};
 }
 
@@ -47,6 +50,8 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
 	const lent = text("ACTIONS_RUNTIME_TOKEN") !== "" && text("ACTIONS_RESULTS_URL") !== "";
 	return {
+		// Runners of Forgejo set both.
+		isGitea: env["GITEA_ACTIONS"] === "true" || env["FORGEJO_ACTIONS"] === "true",
 		serverUrl: url("GITHUB_SERVER_URL", "https://github.com"),
 		apiUrl,
 		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${apiUrl}/graphql`),
@@ -66,6 +71,20 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 			cacheMode: env["ACTIONS_CACHE_MODE"] || undefined,
 		},
 	};
+}
+
+/** The artifact client refuses a server that it takes for GitHub Enterprise by its name, which it reads when it is called. */
+export function asKnownServer<Value>(
+	call: () => Value,
+	env: Record<string, string | undefined> = process.env,
+): Value {
+	const { GITHUB_SERVER_URL: url } = env;
+	env["GITHUB_SERVER_URL"] = "http://gitea.localhost";
+	try {
+		return call();
+	} finally {
+		env["GITHUB_SERVER_URL"] = url;
+	}
 }
 
 /** Makes git send the token to the workflow's server, beside the user's settings. */

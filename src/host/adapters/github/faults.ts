@@ -9,6 +9,8 @@ export interface RequestInfo {
 	permission: string;
 	/** Sending the request twice would create two objects. */
 	creates: boolean;
+	/** In messages; GitHub if absent. */
+	host?: string | undefined;
 }
 
 export interface RequestFailure {
@@ -95,10 +97,9 @@ function missingPermission({ headers }: RequestFailure, { permission }: RequestI
 }
 
 const problems = {
-	status: "GitHub refused",
-	network: "GitHub could not be reached for",
-	timeout: "GitHub did not answer in time to",
-	reply: "GitHub sent an invalid reply to",
+	network: "could not be reached for",
+	timeout: "did not answer in time to",
+	reply: "sent an invalid reply to",
 } as const;
 
 export const nothingToFix =
@@ -120,7 +121,7 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	const { kind, status, message } = failure;
 	const code = codeOf(failure);
 	const right = missingPermission(failure, request);
-	const what = kind === "status" ? `GitHub answered ${status} to` : problems[kind];
+	const what = `${request.host ?? "GitHub"} ${kind === "status" ? `answered ${status} to` : problems[kind]}`;
 	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
 	const lacks = code === "github-permission" ? ` The token lacks \`${right}\`.` : "";
 	const own: Partial<Record<PlatformCode, string>> = {

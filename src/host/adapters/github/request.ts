@@ -18,6 +18,8 @@ export interface GitHubOptions {
 	apiUrl: string;
 	graphQlUrl: string;
 	repository: string;
+	/** In messages; GitHub if absent. */
+	host?: string | undefined;
 	pace?: Pace | undefined;
 }
 
@@ -53,6 +55,8 @@ export interface Api {
 		permission: string,
 		parse: Parse<Value>,
 	): Promise<ApiResult<{ value: Value }>>;
+	/** The token's user. */
+	user<Value>(parse: Parse<Value>): Promise<ApiResult<{ value: Value }>>;
 	pause(tries: number): Promise<boolean>;
 	owner: string;
 }
@@ -73,6 +77,7 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 			named(name, await inRepository({ route, given, permission, parse, ...how })),
 		async pages(name, { given, parse, ...call }) {
 			const items = [];
+			let before = "";
 			for (let page = 1; page <= maxPages; page += 1) {
 				const answer = await inRepository({
 					...call,
@@ -85,13 +90,19 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 					},
 				});
 				if (answer.state === "failed") return answer;
-				items.push(...answer.value.own);
-				if (!answer.value.isMore) break;
+				const { own, isMore } = answer.value;
+				// Gitea gives all comments whatever page is asked for.
+				const listed = JSON.stringify(own);
+				if (listed === before) break;
+				before = listed;
+				items.push(...own);
+				if (!isMore) break;
 			}
 			return named(name, { state: "done", value: items });
 		},
 		graphQl: (query, permission, parse) =>
 			send({ route: `POST ${options.graphQlUrl}`, given: { query }, permission, repeatable: true, parse }),
+		user: (parse) => send({ route: "GET /user", given: {}, permission: "metadata: read", parse }),
 	};
 }
 
@@ -118,7 +129,7 @@ function createSender(access: GitHubOptions, pace: Pace) {
 		}: ApiRequest<Value>): Promise<ApiResult<{ value: Value }>> {
 			const endpoint = route.replace(/\{(\w+)\}/g, (_, name: string) => String(given[name] ?? ""));
 			const creates = endpoint.startsWith("POST ") && repeatable !== true;
-			const info: RequestInfo = { endpoint, permission, creates };
+			const info: RequestInfo = { endpoint, permission, creates, host: access.host };
 			if (leftMs <= 0) {
 				const message = `${endpoint} was not tried: the limit of ${Math.round(pace.patienceMs / 1000)} s for all waiting is used up.`;
 				return { state: "failed", fault: { code: "github-timeout", message, fix: nothingToFix } };

@@ -7,6 +7,7 @@ import { describeRecord, explainError } from "../../../app/exit.ts";
 import { usageError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import type { Host, WorkflowRun } from "../../../ports/code-host.ts";
+import { giteaHost } from "../../adapters/gitea/code-host.ts";
 import { githubArtifacts, githubCache, githubRunArtifacts } from "../../adapters/github/artifacts.ts";
 import { githubCodeHost, githubRunFacts } from "../../adapters/github/code-host.ts";
 import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
@@ -41,20 +42,21 @@ export async function readRun(environment: Environment, token: string): Promise<
 	const run = readWorkflowRun();
 	const event = await readRunEvent(environment);
 	if (run === null || event === undefined) return null;
-	return { run, event, host: openGitHub(run, token, environment.temp) };
+	return { run, event, host: openHost(run, token, environment.temp) };
 }
 
-function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
-	const access = { ...run, token };
-	return {
-		codeHost: (patienceMs = usualPace.patienceMs) =>
-			token === "" ? null : githubCodeHost({ ...access, pace: { ...usualPace, patienceMs } }),
+function openHost(run: WorkflowRun, token: string, temp: string | undefined): Host {
+	const access = { ...run, token, host: run.isGitea ? "Gitea" : "GitHub" };
+	const options = (patienceMs = usualPace.patienceMs) => ({ ...access, pace: { ...usualPace, patienceMs } });
+	const host: Host = {
+		codeHost: (patienceMs) => (token === "" ? null : githubCodeHost(options(patienceMs))),
 		repository: () => githubRepository(access),
 		runFacts: () => githubRunFacts(access),
 		artifacts: (retentionDays) => githubArtifacts({ run, temp, retentionDays }),
 		runArtifacts: (runId) => githubRunArtifacts(run, runId === undefined ? undefined : { runId, token }),
 		cache: () => githubCache(run.services.cache),
 	};
+	return run.isGitea ? giteaHost(host, options, token) : host;
 }
 
 /** @throws ConfigError usage outside of a workflow. */

@@ -113,7 +113,11 @@ export async function writePublishOutputs(
 		report: links.report ?? "",
 	});
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
-	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
+	// A lost alarm is all that a scheduled run would have shown.
+	const lost = published.filter((one) => one.state === "failed");
+	const failed = mergePermissionFaults(
+		lost.toSorted((a, b) => Number(b.what === "alarm issue") - Number(a.what === "alarm issue")),
+	);
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));
 	for (const one of failed) log(describePublished(one));
 	const partly = done.flatMap(({ what, note }) =>
@@ -124,10 +128,9 @@ export async function writePublishOutputs(
 	const unpublished = failed.map(({ what, fault }) => ({ what, ...fault }));
 	const report = renderMarkdown(result, { limit: summaryLimit, links, ...shown });
 	await writeSummary(report + renderUnpublished([...unpublished, ...partly]));
-	const [first] = unpublished;
-	if (first !== undefined)
-		notice(`${first.message} ${first.fix}`, {
-			title: `trtgate: ${first.what} not published (the outcome stands)`,
+	if (unpublished.length > 0)
+		notice(unpublished.map(({ message, fix }) => `${message} ${fix}`).join("\n"), {
+			title: `trtgate: ${unpublished.map(({ what }) => what).join(", ")} not published (the outcome stands)`,
 		});
 	await fileStore()
 		.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`)
@@ -143,7 +146,7 @@ function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
 	if (first === undefined) return [...faults];
 	const rights = [...new Set(lacking.map(({ fault }) => `\`${fault.lacks}\``))].join(", ");
 	const fix = `Add under \`permissions:\` of the job: ${rights}.`;
-	const fault = { ...first.fault, message: "GitHub denies it to the token of this job.", fix };
+	const fault = { ...first.fault, message: "The token of this job may not.", fix };
 	const what = lacking.map((one) => one.what).join(", ");
 	return [{ ...first, what, fault }, ...faults.filter((one) => !lacking.includes(one))];
 }

@@ -27,6 +27,8 @@ export interface PublishPlan {
 	alarm: AlarmSource | null;
 }
 
+export type CommentPlan = Pick<PublishPlan, "id" | "shown" | "run" | "sha" | "pullRequest" | "comment">;
+
 export type PublishedThing =
 	| "check run"
 	| "comment"
@@ -41,7 +43,7 @@ export type Published =
 	| { what: PublishedThing; state: "skipped"; why: string }
 	| { what: PublishedThing; state: "failed"; fault: ApiFault };
 
-export function markerOf({ id, run, sha }: PublishPlan): Marker {
+export function markerOf({ id, run, sha }: CommentPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
@@ -49,7 +51,7 @@ export function markerOf({ id, run, sha }: PublishPlan): Marker {
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
 	id: string,
-	codeHost: CodeHost,
+	codeHost: Pick<CodeHost, "login">,
 ): Promise<(Item & { marker: Marker })[]> {
 	const marked = items.flatMap((item) => {
 		const marker = findMarker(item.body, id);

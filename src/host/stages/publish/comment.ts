@@ -7,11 +7,11 @@ import {
 	type Outdating,
 	renderComment,
 } from "../../../core/report/comment.ts";
-import type { ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
-import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./check-run.ts";
+import type { ApiResult, CommentHost, HostedComment } from "../../../ports/code-host.ts";
+import { type CommentPlan, createOnce, markerOf, ownOf, type Published } from "./check-run.ts";
 
 interface CommentContext {
-	codeHost: CodeHost;
+	codeHost: CommentHost;
 	issue: number;
 	marker: Marker;
 	body: string;
@@ -23,8 +23,8 @@ const what = "comment";
 
 export async function publishComment(
 	result: Result,
-	plan: PublishPlan,
-	codeHost: CodeHost,
+	plan: CommentPlan,
+	codeHost: CommentHost,
 ): Promise<Published> {
 	const skipped = (why: string): Published => ({ what, state: "skipped", why });
 	const { pullRequest: issue, comment: mode, shown } = plan;
@@ -102,8 +102,8 @@ async function settleRace(context: CommentContext, created: HostedComment): Prom
 
 export async function markOutdated(
 	state: Outdating["state"],
-	plan: PublishPlan,
-	codeHost: CodeHost,
+	plan: CommentPlan,
+	codeHost: CommentHost,
 ): Promise<void> {
 	const { pullRequest: issue, comment, shown } = plan;
 	const url = shown.links?.run;

@@ -1,0 +1,37 @@
+// `trtgate note`: shows a result in one note of the merge request, kept up to date. For GitLab.
+import { join } from "node:path";
+import { PlatformError, usageError } from "../../core/errors.ts";
+import { markerId } from "../../core/report/comment.ts";
+import { gitlabNotes } from "../../host/adapters/gitlab/notes.ts";
+import { describePublished } from "../../host/app/publish/publish-result.ts";
+import { publishComment } from "../../host/stages/publish/comment.ts";
+import { reportFiles } from "../../stages/report.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+import { readResult } from "./read-result.ts";
+import { noteTable } from "./tables.ts";
+
+export async function note(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, noteTable);
+	const { pipeline } = terminal.environment;
+	if (pipeline?.event.kind !== "pull-request" || pipeline.token === "")
+		throw usageError(
+			"`trtgate note` needs a GitLab job for a merge request, and a token in TRTGATE_GITLAB_TOKEN.",
+			"Run it in a merge request pipeline, as docs/gitlab.md shows.",
+		);
+	const { result } = await readResult(join(args.positionals[0] ?? ".", reportFiles.result), terminal.cwd);
+	const { event, id, jobUrl } = pipeline;
+	const plan = {
+		id: markerId(result.config.path, args.text("name") ?? ""),
+		shown: { links: { run: jobUrl, artifact: `${jobUrl}/artifacts/browse` }, change: event.headSha },
+		run: { id, attempt: 1 },
+		sha: event.headSha,
+		pullRequest: event.number,
+		comment: args.flag("changes") ? ("changes" as const) : ("auto" as const),
+	};
+	const published = await publishComment(result, plan, gitlabNotes(pipeline));
+	if (published.state === "failed") throw new PlatformError(published.fault);
+	terminal.err(`${describePublished(published)}\n`);
+	return exitCodes.ok;
+}
