@@ -174,24 +174,27 @@ function gatesShown(
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
-		if (kind === "slo") {
-			const { p99Ms, ratePerSecond } = gates.slo ?? {};
-			const at = { shown: "off", laxness: Infinity, pointer: gates.pointers[name] ?? pointer };
-			const most = { ...at, key: `gates.${name}.p99` };
-			const least = { ...at, key: `gates.${name}.rate` };
-			return [
-				p99Ms === undefined ? most : { ...most, shown: formatMs(p99Ms), laxness: p99Ms },
-				ratePerSecond === undefined
-					? least
-					: { ...least, shown: formatGate.rate(ratePerSecond), laxness: -ratePerSecond },
-			];
-		}
+		if (kind === "slo") return sloShown(gates, gates.pointers[name] ?? pointer);
 		if (typeof value !== "object") return [rule(name, value)];
 		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) =>
 			rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit]),
 		);
 	});
+}
+
+function sloShown({ slo }: Gates, pointer: string): Rule[] {
+	const [most, least] = [
+		{ key: "gates.slo.p99", pointer },
+		{ key: "gates.slo.rate", pointer },
+	];
+	const off = { shown: "off", laxness: Infinity };
+	if (slo === undefined) return [most, least].map((rule) => ({ ...rule, ...off }));
+	const { p99Ms, ratePerSecond } = slo;
+	return [
+		{ ...most, shown: formatMs(p99Ms), laxness: p99Ms },
+		{ ...least, shown: formatGate.rate(ratePerSecond), laxness: -ratePerSecond },
+	];
 }
 
 function workloadShown(workload: WorkloadConfig): Rule[] {

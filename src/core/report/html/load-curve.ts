@@ -28,9 +28,11 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 	});
 	const band = [...line(({ lowMs }) => lowMs), ...line(({ highMs }) => highMs).reverse()].join(" ");
 	const base = line(({ base }) => base?.p99Ms).join(" ");
-	const limit = slo && at(y.place(slo.p99Ms));
-	const at99 = slo && at(x.place(slo.ratePerSecond));
+	const limit =
+		slo === undefined
+			? null
+			: html`<path class="gate" d="M${left} ${at(y.place(slo.p99Ms))}H${right}M${at(x.place(slo.ratePerSecond))} ${top}V${bottom}"/>`;
 	const title = `${name}: P99 of a request against requests a second; grey: base, blue: head with its interval`;
-	return html`<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${title}"><title>${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${slo === undefined ? null : html`<path class="gate" d="M${left} ${limit}H${right}M${at99} ${top}V${bottom}"/>`}<text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
+	return html`<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${title}"><title>${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
 `;
 }
