@@ -166,15 +166,15 @@ function gatesShown(
 	const level = precision === undefined ? "workload" : "engine";
 	return gateEntries.flatMap(([key, { name, kind, options, bounds, isLeast, level: own }]) => {
 		if (own !== level) return [];
+		if (kind === "slo") return sloShown(gates, gates.pointers[name] ?? pointer);
 		const value = gates[key];
+		const atLeast = isLeast ?? bounds?.isLeast;
 		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness:
-				typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, isLeast ?? bounds?.isLeast),
+			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, atLeast),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
-		if (kind === "slo") return sloShown(gates, gates.pointers[name] ?? pointer);
 		if (typeof value !== "object") return [rule(name, value)];
 		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) =>
