@@ -25,8 +25,11 @@ export function commandsPage(): [path: string, text: string] {
 function renderCommand(table: CommandTable, shown: Set<string>): string {
 	const does = `${table.does[0]?.toUpperCase()}${table.does.slice(1)}.`;
 	const usage = usageOf(table).replace(/ \[options\]$/, "");
+	// An example without options says no more than the usage.
+	const example = table.example.includes(" --") ? `Example: \`${table.example}\`\n` : "";
 	const form = usage === `trtgate ${table.name}` ? "" : `    ${usage}\n\n`;
-	return `## \`trtgate ${table.name}\`\n\n${does}\n\n${form}${optionsList(table.options, shown)}Example: \`${table.example}\`\n`;
+	const body = `${form}${optionsList(table.options, shown)}${example}`.trimEnd();
+	return `## \`trtgate ${table.name}\`\n\n${does}\n\n${body}\n`;
 }
 
 /** A line that an earlier command has too is not repeated: only its option. */
