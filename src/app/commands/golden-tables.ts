@@ -17,7 +17,7 @@ export const recordTable = {
 			does: "Folder of the golden.",
 			otherwise: "with --model, the config's or golden/NAME; else required",
 		},
-		model: { value: "NAME", does: "Take the model file, sizes and folder from this model in the config." },
+		model: { value: "NAME", does: "Model of the config, which gives file, sizes and folder." },
 		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
 		inputs: {
 			value: "PATH",
@@ -34,19 +34,19 @@ export const recordTable = {
 		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
 		sizes: {
 			value: "config|none",
-			does: "With --model, also generate a case at each timed size and at the ends of each profile: at most 8.",
+			does: "With --model, add a case at each timed size and at the ends of each profile: at most 8.",
 			otherwise: "config; none if the inputs are real or stored",
 		},
 		dims: { ...dims, otherwise: "the config's `opt`, else found by trial" },
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {
 			value: "FILE",
-			does: "How to convert images and text in --inputs to tensors.",
-			otherwise: "derived from the input's layout and size",
+			does: "How images and text become tensors.",
+			otherwise: "by the input's layout and size",
 		},
 		"non-finite": {
 			value: "OUTPUT",
-			does: "Output that may contain NaN and infinite values.",
+			does: "Output that may contain NaN and infinity.",
 			otherwise: "none",
 			again: true,
 		},
@@ -60,18 +60,18 @@ export const recordTable = {
 		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
 		onnxruntime: {
 			...onnxruntime,
-			otherwise: "wasm; native too, for the noise floor, if --onnxruntime-folder is given",
+			otherwise: "wasm; with --onnxruntime-folder also native, for the noise floor",
 		},
 		"onnxruntime-folder": onnxruntimeFolder,
 		notice: {
 			value: "PRECISION=SHARE",
-			does: "Smallest share of the tested defects that the golden must notice, separated by commas.",
+			does: "Share of the tested defects that the golden must notice, separated by commas.",
 			otherwise: "fp32=1,fp16=0.95; with --model, fp16 only if an engine uses it",
 			again: true,
 		},
 		"time-limit": {
 			value: "TIME",
-			does: "Time limit of the recording; rerun the same command to continue.",
+			does: "Time limit; run again to continue.",
 			default: "60s",
 		},
 		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
@@ -87,7 +87,7 @@ export const checkTable = {
 	options: {
 		outputs: {
 			value: "DIR|FILE.json",
-			does: "Folder with one folder per case, each with one file per output; or Polygraphy's results, one iteration per case.",
+			does: "Folder per case with a file per output; or Polygraphy's results, an iteration per case.",
 			required: true,
 		},
 		precision: {
@@ -122,12 +122,12 @@ export const calibrateTable = {
 		only,
 		multiple: {
 			value: "N",
-			does: "A proposed limit is this many times the engine's own error.",
+			does: "Proposed limits, as a multiple of the engine's error.",
 			default: String(defaultMultiple),
 		},
 		limit: {
 			value: "OUTPUT=VALUE",
-			does: "Set this limit of relative L2 instead, even where the engine's error looks wrong.",
+			does: "Limit of relative L2 to set, even where the engine looks wrong.",
 			otherwise: "proposed",
 			again: true,
 		},

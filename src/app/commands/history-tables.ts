@@ -4,7 +4,7 @@ import type { CommandTable } from "./arguments.ts";
 const historyPlace = {
 	branch: {
 		value: "NAME",
-		does: "Branch of this repository's remote that keeps the history.",
+		does: "Branch of the remote that keeps the history.",
 		otherwise: "required unless --folder is given",
 	},
 	folder: {

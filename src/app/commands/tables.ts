@@ -4,23 +4,23 @@ import type { CommandTable } from "./arguments.ts";
 export const json = { does: "Print JSON." } as const;
 export const onnxruntime = {
 	value: "auto|wasm|native",
-	does: "ONNX Runtime build that runs the models.",
+	does: "Build of ONNX Runtime.",
 } as const;
 export const onnxruntimeFolder = {
 	value: "DIR",
-	does: "Folder whose node_modules has onnxruntime-node, as the native ONNX Runtime.",
-	otherwise: "none; with `native` a pinned version is downloaded",
+	does: "Folder whose node_modules has onnxruntime-node, for native.",
+	otherwise: "a pinned version is downloaded",
 } as const;
 export const only = {
 	value: "MODEL[/ENGINE]",
-	does: "Only these models or engines, separated by commas; * matches anything.",
+	does: "Models or engines, separated by commas; * matches anything.",
 	otherwise: "all",
 	again: true,
 } as const;
 export const machine = {
 	backend: {
 		value: "auto|tensorrt|onnxruntime",
-		does: "Backend that runs the models.",
+		does: "Backend.",
 		otherwise: "the config's",
 	},
 	onnxruntime: { ...onnxruntime, otherwise: "the config's" },
@@ -37,7 +37,7 @@ export const dims = {
 
 export const shape = {
 	value: "INPUT=SIZE,…",
-	does: "Full shape of an input, for axes without a name in the ONNX file.",
+	does: "Full shape of an input with unnamed axes.",
 	again: true,
 } as const;
 
@@ -47,8 +47,8 @@ export const demoTable = {
 	does: "runs the gate on examples that ship with trtgate",
 	options: {
 		recorded: {
-			does: "Only replay the recording of TensorRT on an NVIDIA H200.",
-			otherwise: "also runs four small networks live on ONNX Runtime",
+			does: "Only replay the recording of TensorRT on an H200.",
+			otherwise: "also runs four small networks on ONNX Runtime",
 		},
 		out: { value: "DIR", does: "Folder for the reports.", default: "trtgate-demo" },
 		json,
@@ -77,7 +77,7 @@ export const runTable = {
 		...machine,
 		"base-trtexec": {
 			value: "PATH",
-			does: "Path of another TensorRT's trtexec, which builds and runs the base: compares two versions on the same models.",
+			does: "trtexec of another TensorRT, which builds and runs the base.",
 			otherwise: "the config's `base`, else that of the head",
 		},
 		"base-python": {
@@ -88,10 +88,10 @@ export const runTable = {
 		seed: {
 			value: "TEXT",
 			does: "Seed for the order of the timed runs.",
-			otherwise: "derived from the head's commit and the config's path",
+			otherwise: "by the head's commit and the config's path",
 		},
 		out: { value: "DIR", does: "Folder for results, reports and logs.", default: "trtgate-out" },
-		fresh: { does: "Reuse nothing from earlier runs: no engines, kernel timings or golden verdicts." },
+		fresh: { does: "Reuse no engines, kernel timings or golden verdicts." },
 		"dry-run": { does: "Print the plan without running it." },
 		json,
 	},
@@ -119,7 +119,7 @@ export const costTable = {
 	name: "cost",
 	positionals: ["MODEL"],
 	usage: "MODEL [BASE]",
-	does: "counts what an ONNX file costs without running it: multiply-adds, parameters and memory, compared with another file",
+	does: "counts an ONNX file's multiply-adds, parameters and memory, compared with another file's",
 	options: {
 		dims,
 		shape,
@@ -148,7 +148,7 @@ export const diagnoseTable = {
 const engineFormat = { value: "text|markdown|json|html", does: "Output format.", default: "text" } as const;
 const gpuName = {
 	value: "NAME",
-	does: "GPU that the engine ran on, such as H200; its peak rates show what bounds each layer.",
+	does: "GPU that the engine ran on, such as H200: shows what bounds each layer.",
 	otherwise: "unknown",
 } as const;
 
@@ -161,13 +161,13 @@ export const diffTable = {
 		gpu: gpuName,
 		onnx: {
 			value: "BASE,HEAD",
-			does: "The ONNX models that both were built from, one file if they share it.",
+			does: "The ONNX models of both, one file if they share it.",
 			otherwise: "the only .onnx file beside the layers",
 		},
 		"engine-ms": {
 			value: "BASE,HEAD",
-			does: "Latency of each engine in milliseconds; their difference is what gets explained.",
-			otherwise: "the medians in times.json, else the sums of the layer times, which profiling inflates",
+			does: "Latencies in milliseconds, whose difference is explained.",
+			otherwise: "the medians in times.json, else the sums of the layer times",
 		},
 	},
 	example: "trtgate diff main/ pull-request/ --format markdown",
@@ -230,11 +230,11 @@ export const reproTable = {
 export const acceptChangeTable = {
 	name: "accept",
 	positionals: ["RESULT"],
-	does: "writes into trtgate.yml that this change may be slower or larger, once and for these engines only",
+	does: "accepts in trtgate.yml, once, that engines became slower or larger",
 	options: {
 		reason: {
 			value: "TEXT",
-			does: "Why the change is worth it; shown in the report.",
+			does: "Why the change is worth it.",
 			otherwise: "required unless --prune is given",
 		},
 		by: { value: "NAME", does: "Who accepts it.", otherwise: "git's user.name" },
@@ -247,7 +247,7 @@ export const acceptChangeTable = {
 export const tuneTable = {
 	name: "tune",
 	positionals: ["MODEL"],
-	does: "tries TensorRT's precisions and optimization levels on an ONNX file, and shows which are worth it",
+	does: "tries TensorRT's precisions and optimization levels, and shows which are worth it",
 	options: {
 		quantised: {
 			value: "FILE",
