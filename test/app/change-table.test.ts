@@ -52,6 +52,7 @@ gates:
   max-latency: 1s
   start-up: { warn: 5% }
   memory-growth: 2MiB
+  slo: { p99: 1s, rate: 100/s }
   golden: { relative-l2: 0.001, existing: fail, error-growth: { warn: 2, fail: 10 } }
   inconclusive: fail
   not-comparable: fail
@@ -113,6 +114,7 @@ precision-drop: { warn: 5%, fail: 20% } → precision-drop: { fail: off }
 max-latency: 1s → 10m
 start-up: { warn: 5% } → start-up: { fail: 50% }
 memory-growth: 2MiB → 1GiB
+slo: { p99: 1s, rate: 100/s } → slo: { p99: 2s, rate: 50/s }
 relative-l2: 0.001 → 10
 existing: fail → warn
 error-growth: { warn: 2, fail: 10 } → error-growth: { fail: off }

@@ -111,11 +111,12 @@ function batchServer(timed: readonly TimedBatch[]): Server {
 	const capacity = Math.max(...timed.map(({ batch, ms }) => (1000 * batch) / ms));
 	const maxBatch = Math.max(...timed.map(({ batch }) => batch));
 	const serviceMs = interpolatedMs(timed);
+	const atOnePerMs = poissonArrivals(1, requests, 1);
 	return {
 		capacity,
 		at(rate) {
 			if (!(rate <= mostLoad * capacity)) return null;
-			const arrivals = poissonArrivals(1, requests, rate / 1000);
+			const arrivals = atOnePerMs.map((ms) => (1000 * ms) / rate);
 			const all = simulateBatcher({ arrivals, maxBatch, maxDelayMs: 0, serviceMs });
 			const sorted = all.subarray(settled).sort();
 			const [p50Ms = 0, p99Ms = 0, p999Ms = 0] = [0.5, 0.99, 0.999].map((p) => quantile(sorted, p));

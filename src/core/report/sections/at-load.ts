@@ -81,13 +81,9 @@ function toldBlocks(loads: readonly LoadResult[]): Block[] {
 		})
 		.sort((left, right) => size(right.point) - size(left.point));
 	if (told.length === 0) return [];
-	const texts = told.slice(0, mostTold).map(({ name, point }) => {
-		const { base, head } = point;
-		const levels = base && head ? `${formatMs(base.p99Ms)} → ${formatMs(head.p99Ms)}, ` : "";
-		return `${name} ${levels}${changeOf(point)}`;
-	});
+	const texts = told.slice(0, mostTold).map(({ name, point }) => `${name} ${changeOf(point)}`);
 	const more = told.length > mostTold ? `; and ${told.length - mostTold} more` : "";
-	return [sentence(`P99 of a request at 80 % load (computed): ${texts.join("; ")}${more}.`)];
+	return [sentence(`P99 at 80 % load (computed): ${texts.join("; ")}${more}.`)];
 }
 
 function sloText(load: LoadResult): string[] {
