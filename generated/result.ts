@@ -682,7 +682,6 @@ export interface LoadResult {
 	workloads: string[];
 	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
 	batches?: number[];
-	hasBase: boolean;
 	/** Requests a second that the base (without one, the head) can answer. */
 	capacityPerSecond: number;
 	points: LoadPoint[];
@@ -716,8 +715,6 @@ export interface LoadSlo {
 export interface MostPerSecond {
 	base: number | null;
 	head: number;
-	low: number;
-	high: number;
 }
 export interface WorkloadResult {
 	part?: PartName;
