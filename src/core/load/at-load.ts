@@ -134,17 +134,16 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 	const base = first.times.base === null ? null : serverOf("base");
 	const [head, low, high] = [serverOf("head"), serverOf("low"), serverOf("high")];
 	const capacity = (base ?? head).capacity;
-	const p99 = (server: Server, rate: number) => rounded(server.at(rate)?.p99Ms ?? null);
-	const figures = (server: Server | null, rate: number) => roundedFigures(server?.at(rate) ?? null);
+	const p99 = (server: Server, rate: number) => server.at(rate)?.p99Ms ?? null;
+	const figures = (server: Server | null, rate: number) => server?.at(rate) ?? null;
 	const ends = (rate: number) => ({ lowMs: p99(low, rate), highMs: p99(high, rate) });
 	return {
 		...{ model, engine, workloads: members.map(({ row }) => row.workload) },
-		hasBase: base !== null,
-		capacityPerSecond: rounded(capacity) ?? 0,
+		capacityPerSecond: capacity,
 		points: shares.map((share) => {
 			const rate = share * capacity;
 			const sides = { base: figures(base, rate), head: figures(head, rate) };
-			return { share, ratePerSecond: rounded(rate) ?? 0, ...sides, ...ends(rate) };
+			return { share, ratePerSecond: rate, ...sides, ...ends(rate) };
 		}),
 		...(slo && {
 			slo: {
@@ -154,8 +153,6 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 				mostPerSecond: {
 					base: base && highestRate(base, slo.p99Ms),
 					head: highestRate(head, slo.p99Ms),
-					low: highestRate(high, slo.p99Ms),
-					high: highestRate(low, slo.p99Ms),
 				},
 			},
 		}),
@@ -166,21 +163,11 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 function highestRate(server: Server, p99Ms: number): number {
 	const keeps = (rate: number) => (server.at(rate)?.p99Ms ?? Infinity) <= p99Ms;
 	let [low, high] = [0, mostLoad * server.capacity];
-	if (keeps(high)) return rounded(high) ?? 0;
+	if (keeps(high)) return high;
 	for (let step = 0; step < steps; step++) {
 		const middle = (low + high) / 2;
 		if (keeps(middle)) low = middle;
 		else high = middle;
 	}
-	return rounded(low) ?? 0;
-}
-
-function rounded<Value extends number | null>(value: Value): Value {
-	return (value === null ? null : Number(value.toPrecision(6))) as Value;
-}
-
-function roundedFigures(figures: LoadFigures | null): LoadFigures | null {
-	if (figures === null) return null;
-	const { meanMs, p50Ms, p99Ms, p999Ms } = figures;
-	return { meanMs: rounded(meanMs), p50Ms: rounded(p50Ms), p99Ms: rounded(p99Ms), p999Ms: rounded(p999Ms) };
+	return low;
 }

@@ -10,6 +10,7 @@ import { ofSlice } from "../../../golden/core/tensor/tensor.ts";
 import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
+import { loadName } from "../sections/at-load.ts";
 
 interface Figure {
 	measure: string;
@@ -100,11 +101,9 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 
 /** Of the head, at 80 % of the base's capacity. */
 function ofLoad(load: LoadResult, result: Result): Figure[] {
-	const { points, batches, workloads } = load;
-	const point = points.find(({ share }) => share === 0.8);
+	const point = load.points.find(({ share }) => share === 0.8);
 	if (point?.head == null) return [];
-	const workload = batches === undefined ? workloads[0] : `batcher (${batches.join(", ")})`;
-	const subject = withCaveat(subjectName({ ...load, workload }), backendOf(result, load));
+	const subject = withCaveat(loadName(load), backendOf(result, load));
 	return [{ measure: "p99-at-80", title: "P99 at 80 % load", unit: "ms", subject, value: point.head.p99Ms }];
 }
 

@@ -1,16 +1,21 @@
 // Draws the P99 of a request against the rate, base and head.
 import type { LoadResult } from "../../../../generated/result.ts";
+import { shorten } from "../../text/escape.ts";
 import { formatCount, formatMs } from "../../text/units.ts";
 import { at, html, linearScale, type Piece, roundTicks } from "./markup.ts";
 
+/** Times the base: a head without end would flatten the rest. */
+const mostGrowth = 3;
 const [width, height] = [560, 260];
 const [left, right, top, bottom] = [70, width - 20, 14, height - 46];
 
 export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 	const last = points.at(-1);
 	if (last === undefined) return null;
-	const most =
-		1.25 * Math.max(...points.map(({ base, head }) => (base ?? head)?.p99Ms ?? 0), slo?.p99Ms ?? 0);
+	const tops = points.map(({ base, head }) =>
+		Math.min(head?.p99Ms ?? Infinity, mostGrowth * ((base ?? head)?.p99Ms ?? 0)),
+	);
+	const most = 1.1 * Math.max(...tops, slo?.p99Ms ?? 0);
 	const x = linearScale([0, last.ratePerSecond], [left, right]);
 	const y = linearScale([0, most], [bottom, top]);
 	// What has no end leaves the picture at its top.
@@ -32,7 +37,7 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 		slo === undefined
 			? null
 			: html`<path class="gate" d="M${left} ${at(y.place(slo.p99Ms))}H${right}M${at(x.place(slo.ratePerSecond))} ${top}V${bottom}"/>`;
-	const title = `${name}: P99 of a request against requests a second; grey: base, blue: head with its interval`;
-	return html`<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${title}"><title>${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
+	const title = "P99 against requests a second; grey: base; blue: head with its interval";
+	return html`<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${name}: ${title}"><title>${name}: ${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left + 6}" y="${top + 12}">${shorten(name, 70)}</text><text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
 `;
 }

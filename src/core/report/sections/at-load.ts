@@ -26,7 +26,7 @@ const noticeable = 0.05;
 const mostTold = 3;
 const mostDrawn = 12;
 
-function nameOf(load: LoadResult): string {
+export function loadName(load: LoadResult): string {
 	const { batches, workloads } = load;
 	return subjectName({ ...load, workload: batches ? `batcher (${batches.join(", ")})` : workloads[0] });
 }
@@ -77,25 +77,13 @@ function toldBlocks(loads: readonly LoadResult[]): Block[] {
 	const told = loads
 		.flatMap((load) => {
 			const point = load.points.find(({ share }) => share === toldShare);
-			return point !== undefined && isTold(point) ? [{ name: nameOf(load), point }] : [];
+			return point !== undefined && isTold(point) ? [{ name: loadName(load), point }] : [];
 		})
 		.sort((left, right) => size(right.point) - size(left.point));
 	if (told.length === 0) return [];
 	const texts = told.slice(0, mostTold).map(({ name, point }) => `${name} ${changeOf(point)}`);
 	const more = told.length > mostTold ? `; and ${told.length - mostTold} more` : "";
-	return [sentence(`P99 of a request at 80 % load (computed): ${texts.join("; ")}${more}.`)];
-}
-
-function sloText(load: LoadResult): string[] {
-	if (load.slo === undefined) return [];
-	const { p99Ms, mostPerSecond } = load.slo;
-	const text = (value: number) => `${formatCount(Number(value.toPrecision(4)))}`;
-	const { base, head, low, high } = mostPerSecond;
-	const before = base === null ? "" : `base ${text(base)}, head `;
-	const name = nameOf(load);
-	return [
-		`${name}: P99 stays within ${formatMs(p99Ms)} up to ${before}${text(head)} (${text(low)} … ${text(high)}) requests a second.`,
-	];
+	return [sentence(`P99 at 80 % load (computed): ${texts.join("; ")}${more}.`)];
 }
 
 const method =
@@ -108,17 +96,15 @@ export const loadSection: ReportSection = {
 		const rows = loads.flatMap((load) =>
 			load.points
 				.filter(({ share }) => shownShares.includes(share))
-				.map((point) => ({ ...point, name: nameOf(load) })),
+				.map((point) => ({ ...point, name: loadName(load) })),
 		);
-		const limits = loads.flatMap(sloText);
 		const whole: Block[] = [
-			...(limits.length > 0 ? [{ kind: "list", items: limits } as const] : []),
 			table("latency at load", columns, rows, { noun: "row" }),
 			sentence(method, "quiet"),
 		];
 		const told = toldBlocks(loads);
 		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
-		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, nameOf(load)));
+		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };
 	},
 };
