@@ -662,138 +662,6 @@ export interface ArmStats {
 	throughputPerSecond: number | null;
 	peakMemoryBytes: number | null;
 }
-/** The latency gate's limits, fractions of the base; shown, never judged again. */
-export interface Limits {
-	warn?: number;
-	fail?: number;
-}
-export interface StartUpResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	comparison: Comparison;
-	base: StartUpStats | null;
-	head: StartUpStats | null;
-}
-/** Medians over processes. */
-export interface StartUpStats {
-	processes: number;
-	/** In ms. plugins, read, deserialize (with a refit, if the plan is stripped), context: its creation; first: the first inference, with its buffers and copies of its inputs. */
-	parts: {
-		[k: string]: number;
-	};
-	totalMs: number;
-	/** The total where the plan was not in the page cache; null where it could not be dropped. */
-	coldMs: number | null;
-	/** Runs before the time of a run is steady. */
-	steadyAfter: number;
-}
-export interface MemoryGrowthResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	state: GrowthState;
-	message: string;
-	phases: GrowthPhase[];
-}
-export interface GrowthPhase {
-	phase: PhaseName;
-	/** After the warm-up. */
-	steps: number;
-	shapes: number;
-	/** Most GPU memory that samples find taken since the process has a CUDA context. */
-	peakBytes: number;
-	/** What TensorRT and the inputs and outputs hold of it at the end; null if TensorRT's allocations cannot be counted. */
-	usedBytes: number | null;
-	liveBlocks: number | null;
-	figures: GrowthFigure[];
-}
-export interface GrowthFigure {
-	figure: GrowthFigureName;
-	/** Theil-Sen slope in bytes per 1,000 steps. */
-	slope: number;
-	interval: Interval;
-	grows: boolean;
-}
-export interface LoadResult {
-	part?: PartName;
-	model: string;
-	engine: string;
-	workloads: string[];
-	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
-	batches?: number[];
-	/** Requests a second that the base (without one, the head) can answer. */
-	capacityPerSecond: number;
-	points: LoadPoint[];
-	slo?: LoadSlo;
-}
-export interface LoadPoint {
-	/** Of the capacity. */
-	share: number;
-	ratePerSecond: number;
-	base: LoadFigures | null;
-	head: LoadFigures | null;
-	lowMs: MsOrNone;
-	highMs: MsOrNone;
-}
-/** Of a request, from its arrival to its answer. */
-export interface LoadFigures {
-	meanMs: number;
-	p50Ms: number;
-	p99Ms: number;
-	p999Ms: number;
-}
-export interface LoadSlo {
-	p99Ms: number;
-	ratePerSecond: number;
-	headMs: MsOrNone;
-	lowMs: MsOrNone;
-	highMs: MsOrNone;
-	mostPerSecond: MostPerSecond;
-}
-/** Highest rate that keeps the P99, at most 99 % of the capacity. */
-export interface MostPerSecond {
-	base: number | null;
-	head: number;
-}
-export interface WorkloadResult {
-	part?: PartName;
-	id: string;
-	model: string;
-	engine: string;
-	workload: string;
-	precision: string;
-	shapes: {
-		[k: string]: number[];
-	};
-	streams: number;
-	verdict: VerdictKind;
-	latency: Comparison;
-	work?: Comparison;
-	/** Why the work may not follow the time where the change is; its gate then only warns. */
-	doubt?: string;
-	fresh?: Comparison;
-	p99: Comparison;
-	memory: Comparison;
-	base: ArmStats | null;
-	head: ArmStats | null;
-	noise: {
-		/** Coefficient of variation of run medians within one side. */
-		runCv: number | null;
-		/** Half width of the interval: the smallest change that this job can detect. */
-		detectable: number | null;
-	};
-	gpu?: WorkloadGpu;
-	/** Runs discarded for a cause and measured again. */
-	replaced: number;
-	limits?: Limits;
-	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
-	notes?: string[];
-	layers?: WorkloadLayers;
-	explanation?: EngineDiff;
-	kernels?: WorkloadKernels;
-	runs: PerfRun[];
-}
 /** The GPU under base and head; explains the verdict, never gates. */
 export interface WorkloadGpu {
 	base: GpuSummary | null;
@@ -1141,7 +1009,6 @@ export interface LoadResult {
 	workloads: string[];
 	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
 	batches?: number[];
-	hasBase: boolean;
 	/** Requests a second that the base (without one, the head) can answer. */
 	capacityPerSecond: number;
 	points: LoadPoint[];
@@ -1175,8 +1042,6 @@ export interface LoadSlo {
 export interface MostPerSecond {
 	base: number | null;
 	head: number;
-	low: number;
-	high: number;
 }
 export interface GateResult {
 	gate: GateName;
