@@ -54,7 +54,7 @@ it.each([
 	[
 		"golden check golden.json",
 		"golden check needs --outputs",
-		"Add --outputs DIR|FILE.json: folder with one",
+		"Add --outputs DIR|FILE.json: folder per case with",
 	],
 	[
 		"verdict --nothing-like-it",
