@@ -11,6 +11,7 @@ import type { Arm, PerfRun, Result } from "../../generated/result.ts";
 import { gpuWindow } from "../../src/core/telemetry/window.ts";
 import { readComparison } from "../../test/support/gpu-recording.ts";
 import { comparisonFiles, installReplay, type Replay } from "../../test/support/replay/install.ts";
+import { fillWeights } from "./weights.ts";
 
 const here = resolve("examples/recorded");
 const fixtures = resolve("test/fixtures/comparisons");
@@ -66,7 +67,7 @@ function gateComparison(comparison: Replay["comparison"]): { result: Result; out
 			writeFileSync(path, typeof content === "string" ? content.replace("pairs: [5, 8]", "pairs: [8]") : content);
 		}
 	}
-	const env = { ...process.env, PATH: installReplay(folder, { comparison }), TRTGATE_LOCKS: join(folder, "locks") };
+	const env = { ...process.env, PATH: installReplay(folder, { comparison, alone: true }), TRTGATE_LOCKS: join(folder, "locks") };
 	spawnSync(process.execPath, [join(dist, "cli.js"), "run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder, env, stdio: "inherit" });
 	return { result: JSON.parse(readFileSync(join(folder, "out/result.json"), "utf8")), out: join(folder, "out") };
 }
@@ -131,47 +132,9 @@ function profileOf(arm: Arm, { model }: Source, { steps }: Recorded): Pick<Recor
 	return model !== "classifier" || layers === undefined || times === undefined ? {} : { profile: { layers, times } };
 }
 
-/** A protobuf number at a place, and where it ends. */
-function varint(bytes: Uint8Array, at: number): [value: number, end: number] {
-	let value = 0;
-	for (let shift = 0; ; shift += 7) {
-		const byte = bytes[at++] ?? 0;
-		value += (byte & 127) * 2 ** shift;
-		if (byte < 128) return [value, at];
-	}
-}
-
-/** Field numbers and byte ranges of one protobuf message. */
-function* fields(bytes: Uint8Array, from: number, to: number): Generator<{ field: number; from: number; to: number; value: number }> {
-	let at = from;
-	while (at < to) {
-		const [tag, afterTag] = varint(bytes, at);
-		const [value, afterValue] = varint(bytes, afterTag);
-		const [field, wire] = [tag >>> 3, tag & 7];
-		const end = wire === 0 ? afterValue : wire === 2 ? afterValue + value : afterTag + (wire === 1 ? 8 : 4);
-		yield { field, from: wire === 2 ? afterValue : afterTag, to: end, value };
-		at = end;
-	}
-}
-
-/** The model with zeros for its large weights (ModelProto.graph 7, GraphProto.initializer 5, TensorProto.raw_data 9). */
-function withoutWeights(model: Uint8Array): Uint8Array {
-	const bytes = Uint8Array.from(model);
-	for (const graph of fields(bytes, 0, bytes.length)) {
-		if (graph.field !== 7) continue;
-		for (const tensor of fields(bytes, graph.from, graph.to)) {
-			if (tensor.field !== 5) continue;
-			const parts = [...fields(bytes, tensor.from, tensor.to)];
-			const isFloat = parts.some(({ field, value }) => field === 2 && value === 1);
-			for (const { field, from, to } of parts) if (isFloat && field === 9 && to - from >= 256) bytes.fill(0, from, to);
-		}
-	}
-	return bytes;
-}
-
 function saveModels({ comparison, model }: Source): void {
 	for (const arm of arms) {
-		const onnx = withoutWeights(comparisonFiles(comparison, arm)["model.onnx"] as Uint8Array);
+		const onnx = fillWeights(comparisonFiles(comparison, arm)["model.onnx"] as Uint8Array, 0);
 		savePacked(`${arm}/models/${model}.onnx.gz`, onnx);
 		if (arm === "base" && model === "segmenter") saveGolden(model, comparison, createHash("sha256").update(onnx).digest("hex"));
 	}

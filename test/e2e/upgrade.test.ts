@@ -1,11 +1,12 @@
 import { cpSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { bytesField, joinBytes } from "../../src/formats/onnx/write.ts";
 import { tensor } from "../support/onnx-writer.ts";
-import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { readResult, runCli, temporaryFolder, writeProject, writeScript } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay, type Replay, type ReplayFault } from "../support/replay/install.ts";
+import { missing, python } from "../support/tensorrt-worker.ts";
 
 const untimed = [["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] as const;
 
@@ -85,6 +86,17 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 	const doctor = await runCli(["doctor"], ran);
 	expect(doctor.stdout).toMatch(
 		/✓ trtexec: TensorRT 10\.15\.1, [\s\S]*✓ trtexec of the base: TensorRT 10\.6\.0, .*old\/replay-bin\/trtexec/,
+	);
+});
+
+it.skipIf(missing !== null)("doctor says that Python's TensorRT is not trtexec's", async () => {
+	const cwd = temporaryFolder();
+	const env = { PATH: installReplay(cwd, { comparison: "same-model", version: "101501" }) };
+	const worker = `PYTHONPATH="${resolve("test/support/fake-tensorrt")}" exec "${python}" "$@"`;
+	writeScript(join(cwd, "replay-bin/python3"), worker);
+	const { stdout } = await runCli(["doctor"], { cwd, env });
+	expect(stdout).toMatch(
+		/– TensorRT in Python: 10\.6\.0, .*; trtexec is of 10\.15\.1\n {2}→ Without it, golden/,
 	);
 });
 

@@ -116,8 +116,8 @@ async function measure(job: MeasureJob, state: Replay): Promise<MeasureResult> {
 	}
 	const { wallMs, timedMs, peakMemoryBytes } = run;
 	const samplesMs = Float64Array.from(run.samples, (ticks) => ticks / samplesPerMs);
-	// A run without duration only warms up the machine and was not recorded.
-	if (job.durationMs > 0) {
+	// A pilot, which has no warm-up of its own, was not recorded.
+	if (job.warmUpMs > 0) {
 		state.given.set(key, given + 1);
 		state.replayed.push({ atMs: state.clock.now(), run });
 		await writeAll(job.samplesPath, float64Bytes(samplesMs));

@@ -34,7 +34,14 @@ interface RecordedOutput {
 export interface RecordedArm {
 	build: Pick<
 		BuildRecord,
-		"durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes"
+		| "durationMs"
+		| "warnings"
+		| "engineKind"
+		| "engineBytes"
+		| "engineSha256"
+		| "recipe"
+		| "notes"
+		| "precisionCoverage"
 	>;
 	log: readonly string[];
 	runs: readonly RecordedRun[];

@@ -19,6 +19,7 @@ import { progressFor, type Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
 import { showResult } from "./run.ts";
 import { demoTable } from "./tables.ts";
+import { tune } from "./tune.ts";
 
 type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports" | "isFresh">;
 
@@ -29,6 +30,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	const progress = progressFor(terminal, { quiet: args.flag("quiet"), json });
 	await checkOutFolder(out, terminal);
 	await makeOutFolder(out, fileStore());
+	if (args.flag("tune")) return replayTune(out, json ? ["--json"] : [], terminal);
 	const first = args.flag("recorded") ? out : join(out, "recorded");
 	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
 	// JSON shows only the live one of two results.
@@ -44,12 +46,32 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	return exitOf(live);
 }
 
+/** As recorded: there was no time for another optimization level. */
+const tuneOptions = [
+	"magika.onnx",
+	"--dims=unk__214=8",
+	"--golden=golden",
+	"--time-limit=145s",
+	"--out=tuned",
+	"--quiet",
+];
+
+async function replayTune(out: string, json: string[], terminal: Terminal): Promise<number> {
+	const examples = await examplesAt("tuned");
+	const cwd = join(out, "project");
+	await unpackFolder(join(examples, "project"), cwd);
+	const recording = await openRecording(examples);
+	for (const note of recording.machine.notes) terminal.err(`${note}\n\n`);
+	const clock = systemClock();
+	return tune([...tuneOptions, ...json], { ...terminal, cwd }, { clock, ...replay(recording, clock) });
+}
+
 /** The demo shows a failing report on purpose. */
 function exitOf({ outcome }: Result): number {
 	return outcome === "error" ? exitCodes.runner : exitCodes.ok;
 }
 
-async function examplesAt(name: "recorded" | "quickstart"): Promise<string> {
+async function examplesAt(name: "recorded" | "quickstart" | "tuned"): Promise<string> {
 	const examples = join(distFolder(), "..", "examples", name);
 	await access(examples).catch(() => {
 		throw usageError(

@@ -11,6 +11,7 @@ import type { Config } from "../../core/config/config.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
+import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
 import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
@@ -164,12 +165,15 @@ function describeTrtexec(found: Found, option: string) {
 	return { ok: false, status: cleanLine(broken.join("; ") || absent), fix };
 }
 
-async function lookForWorker(python: string, { processes }: Found) {
-	const probed = await tensorRtWorker({ python, workerPath: workerPathOf(distFolder()), processes }).probe();
+async function lookForWorker(python: string, found: Found) {
+	const options = { python, workerPath: workerPathOf(distFolder()), processes: found.processes };
+	const probed = await tensorRtWorker(options).probe();
 	const fix = "Without it, golden cases run in trtexec, one process each.";
-	return "absent" in probed
-		? { ok: false, status: cleanLine(probed.absent), fix }
-		: { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
+	if ("absent" in probed) return { ok: false, status: cleanLine(probed.absent), fix };
+	const wanted = found.state === "found" ? found.trtexec.version.text : null;
+	const isOther = wanted !== null && parseVersionText(probed.tensorrt)?.text !== wanted;
+	const status = `${probed.tensorrt}, ${probed.device}${isOther ? `; trtexec is of ${wanted}` : ""}`;
+	return { ok: !isOther, status, fix };
 }
 
 async function accessible(path: string, mode: number, [found, lost, fix]: [string, string, string]) {

@@ -50,6 +50,7 @@ export const demoTable = {
 			does: "Only replay the recording of TensorRT on an H200.",
 			otherwise: "also runs four small networks on ONNX Runtime",
 		},
+		tune: { does: "Only replay `trtgate tune` on Magika, a public model." },
 		out: { value: "DIR", does: "Folder for the reports.", default: "trtgate-demo" },
 		json,
 	},

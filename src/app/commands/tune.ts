@@ -27,6 +27,7 @@ import { cleanMessage, jsonText } from "../../core/text/escape.ts";
 import { formatCount, formatMs } from "../../core/text/units.ts";
 import { recordGolden } from "../../golden/app/record.ts";
 import { parseRecordOptions } from "../../golden/app/record-options.ts";
+import type { Ports } from "../../ports/ports.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { reportList, writeReport } from "../../stages/report.ts";
 import { compose } from "../compose.ts";
@@ -40,11 +41,15 @@ import { showResult } from "./run.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
 import { tuneTable } from "./tables.ts";
 
+/** What answers in place of this machine's TensorRT. */
+type Replayed = Pick<Ports, "backend" | "telemetry" | "clock">;
+
 interface Tuning {
 	args: ArgumentsOf<typeof tuneTable>;
 	terminal: Terminal;
 	out: string;
 	endMs: number;
+	replayed?: Replayed | undefined;
 }
 
 const clock = systemClock();
@@ -54,12 +59,16 @@ const otherMs = 60_000;
 const mostRefined = 2;
 const shareOfBuilds = 0.6;
 
-export async function tune(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function tune(
+	argv: readonly string[],
+	terminal: Terminal,
+	replayed?: Replayed,
+): Promise<number> {
 	const args = parseArguments(argv, tuneTable);
 	const endMs = clock.now() + parseTime("--time-limit", args.text("time-limit"));
 	const out = resolve(terminal.cwd, pathInside(args.text("out"), terminal));
 	pathInside(args.text("golden") ?? ".", terminal);
-	const tuning: Tuning = { args, terminal, out, endMs };
+	const tuning: Tuning = { args, terminal, out, endMs, replayed };
 	const { onnx, model } = await readInside(args.positionals[0] ?? "", terminal);
 	const file = args.text("quantised");
 	const quantised = file === undefined ? undefined : await readInside(file, terminal);
@@ -98,7 +107,8 @@ function pathInside(path: string, { cwd }: Terminal): string {
 }
 
 /** @throws ConfigError backend-mismatch without TensorRT. */
-async function tensorRtOf({ args, terminal }: Tuning): Promise<Result["backend"]> {
+async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result["backend"]> {
+	if (replayed !== undefined) return replayed.backend.facts();
 	const config = { ...defaultSettings, measure: defaultMeasure, ...args.given("device") };
 	const progress = progressFor(terminal, { quiet: true });
 	const { ports, processes } = compose(config, { ...terminal, progress, ...args.given("trtexec") });
@@ -217,7 +227,11 @@ function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
 	return sorted.flatMap(({ engine }) => variants.find(({ name }) => name === engine) ?? []);
 }
 
-async function runStage({ args, terminal, out, endMs }: Tuning, name: string, text: string): Promise<Result> {
+async function runStage(
+	{ args, terminal, out, endMs, replayed }: Tuning,
+	name: string,
+	text: string,
+): Promise<Result> {
 	terminal.err(`tune: ${name}\n`);
 	const path = join(out, `${name}.yml`);
 	await fileStore().writeText(path, text);
@@ -232,7 +246,9 @@ async function runStage({ args, terminal, out, endMs }: Tuning, name: string, te
 		},
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 		...args.given("trtexec"),
-		inputs: args.given("device"),
+		...(replayed === undefined
+			? { inputs: args.given("device") }
+			: { inputs: { backend: "onnxruntime" }, ports: replayed, isFresh: true }),
 		onStart(stop) {
 			const leftMs = Math.max(0, endMs - clock.now());
 			const timer = setTimeout(() => stop("stopped at --time-limit"), leftMs);
@@ -259,6 +275,10 @@ async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tun
 	const refusals = result.builds.flatMap(({ engine, failure }) =>
 		failure === undefined ? [] : [`${engine} was not built: ${cleanMessage(failure.title)}`],
 	);
+	// An engine in name only: TensorRT found no faster kernels in its precision.
+	const others = result.gates.flatMap(({ gate, engine, status, message }) =>
+		gate === "precision-coverage" && status !== "pass" ? [`${engine}: ${cleanMessage(message)}`] : [],
+	);
 	const table = drawTerminal(shown.blocks, { color: terminal.color.out, columns: terminal.columns });
 	const loadLines = loads.map(({ workload, head, latency }) => {
 		const rate = head === null ? "" : `, ${formatCount(Math.round(head.throughputPerSecond ?? 0))} / s`;
@@ -268,6 +288,7 @@ async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tun
 	const text = [
 		...table,
 		...refusals,
+		...others,
 		"",
 		...ofLoads,
 		`Fastest of the best: ${chosen.name}. For trtgate.yml:`,

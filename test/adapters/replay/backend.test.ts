@@ -14,15 +14,15 @@ async function open() {
 	const clock = { now: () => nowMs, timestamp: () => "2026-11-21T00:00:00.000Z" };
 	const folder = temporaryFolder();
 	const { backend, telemetry } = replay(recording, clock);
-	const measure = (id: string, arm: Arm, durationMs = 1000) => {
+	const measure = (id: string, arm: Arm, warmUpMs = 300) => {
 		nowMs += 10;
-		const job = { engine: engine(id, arm), durationMs, samplesPath: `${folder}/raw/run.f64` };
+		const job = { engine: engine(id, arm), warmUpMs, durationMs: 1000, samplesPath: `${folder}/raw/run.f64` };
 		return backend.measure(job as MeasureJob);
 	};
 	return { recording, backend, telemetry, measure, folder };
 }
 
-it("the replay gives a side's runs in the order of the recording, and a warm-up counts as none", async () => {
+it("the replay gives a side's runs in the order of the recording, and a pilot counts as none", async () => {
 	const { recording, measure, folder } = await open();
 	const recorded = (await recording.engine("classifier/fp16"))?.head.runs ?? [];
 	expect(recorded).toHaveLength(8);
