@@ -15,7 +15,7 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 	"/issues/{issue_number}/comments": ["get", "post"],
 	"/issues/comments/{comment_id}": ["patch", "delete"],
 	"/pulls": ["get", "post"],
-	"/pulls/{pull_number}": ["patch"],
+	"/pulls/{pull_number}": ["get", "patch"],
 	"/check-runs": ["post"],
 	"/check-runs/{check_run_id}": ["patch"],
 	"/commits/{ref}/check-runs": ["get"],

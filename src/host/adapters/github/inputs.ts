@@ -60,6 +60,8 @@ function readShownInputs() {
 		issue: oneOf("issue", ["auto", "true", "false"]),
 		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
+		/** A folder that takes the place of artifacts, or "". */
+		parts: getInput("parts"),
 		...(days !== "" && { retentionDays: readDays(days) }),
 	};
 }

@@ -10,6 +10,7 @@ import { gate } from "../../../app/gate.ts";
 import { outRoots } from "../../../app/out-folder.ts";
 import { stopOnSignals } from "../../../app/signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../../../app/terminal.ts";
+import { ConfigError } from "../../../core/errors.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
 import { reportFiles } from "../../../stages/report.ts";
@@ -17,7 +18,7 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/event.ts";
+import { cacheWriteRefusal, isUntrustedRun, type RunEvent } from "../../formats/github/event.ts";
 import {
 	publishNoResult,
 	reportNoResult,
@@ -69,7 +70,7 @@ async function writeNoResultOutputs(
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const inputs = readPublishInputs();
-	const known = await readRun(environment, inputs.token);
+	const known = await readRun(environment, inputs);
 	const cwd = environment.workspace ?? terminal.cwd;
 	const context = known && { ...known, inputs };
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
@@ -107,12 +108,14 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
+	const requested = requestedCommit(context?.event);
 	// The measurement does not wait for it.
 	const announced = context === null ? undefined : announce("measuring", configPath, context);
 	const completed = await gate({
 		cwd,
 		workspace: cwd,
 		...inputs,
+		...(requested !== undefined && { head: requested }),
 		inputs: overrides,
 		environment: environmentOf(job),
 		event: context?.event,
@@ -134,6 +137,18 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
 	return { result, outFolder };
+}
+
+/** @throws ConfigError git-ref if it is no longer the pull request's head. */
+function requestedCommit(event: RunEvent | undefined): string | undefined {
+	if (event?.kind !== "pull-request" || event.newestSha === undefined) return undefined;
+	const { number, headSha, newestSha } = event;
+	if (headSha === newestSha) return headSha;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The comment asks for ${headSha.slice(0, 7)}, which is not the head of pull request ${number}; expected ${newestSha.slice(0, 7)}.`,
+		fix: "Review what was pushed, and comment again with the hash of the last commit.",
+	});
 }
 
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
