@@ -162,6 +162,7 @@ async function watchHistory({
 		outFolder,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
+		event: options.event,
 	});
 }
 
