@@ -96,7 +96,7 @@ async function runPull(pull: Pull, sides: { base: string; head: string }, github
 	const folder = join(out, "reports", `${number}-${branch}`);
 	mkdirSync(folder, { recursive: true });
 	// The local GitHub and its artifacts end with this script.
-	const shown = comment.replace(/\[([^\]]+)\]\(http:\/\/127[^)]*\)/g, (_, text) => (text === "report.html" ? "[report.html](report.html)" : text));
+	const shown = comment.replace(/\[([^\]]+)\]\(https:\/\/github\.com\/acme\/engines\/[^)]*\)/g, (_, text) => (text === "report.html" ? "[report.html](report.html)" : text));
 	writeFileSync(join(folder, "comment.md"), shown);
 	copyFileSync(join(workspace, "trtgate-out/report.html"), join(folder, "report.html"));
 	return { ...pull, comment: shown, conclusion };
