@@ -33,6 +33,7 @@ const commands: readonly Entry[] = [
 	[history.importTable, async () => (await import("../history/app/commands.ts")).importHistory],
 	[history.compactTable, async () => (await import("../history/app/commands.ts")).compactHistory],
 	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
+	[history.watchTable, async () => (await import("../history/app/commands.ts")).watchAlarms],
 	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
 	[tables.tuneTable, async () => (await import("./commands/tune.ts")).tune],
 	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],

@@ -160,6 +160,7 @@ async function watchHistory({
 		outFolder,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
+		event: options.event,
 	});
 }
 

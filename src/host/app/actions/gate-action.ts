@@ -6,7 +6,7 @@ import type { Result } from "../../../../generated/result.ts";
 import { cacheFolder } from "../../../app/compose.ts";
 import { chooseConfig } from "../../../app/config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../../../app/exit.ts";
-import { gate } from "../../../app/gate.ts";
+import { type GateOptions, gate } from "../../../app/gate.ts";
 import { outRoots } from "../../../app/out-folder.ts";
 import { stopOnSignals } from "../../../app/signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../../../app/terminal.ts";
@@ -40,12 +40,13 @@ interface Job {
 	stop: { requested: boolean };
 }
 
-export async function runAction(): Promise<number> {
+/** @param ports in place of the real ones, for a replay. */
+export async function runAction(ports?: GateOptions["ports"]): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	let job: Job | null = null;
 	try {
 		job = await openJob(terminal);
-		const ran = await runJob(job);
+		const ran = await runJob(job, ports);
 		if (ran === null) return exitCodes.internal;
 		await publishJob(job, ran);
 		const exit = exitOfResult(ran.result);
@@ -102,7 +103,7 @@ interface FinishedRun {
 	outFolder: string;
 }
 
-async function runJob(job: Job): Promise<FinishedRun | null> {
+async function runJob(job: Job, ports: GateOptions["ports"]): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop, terminal } = job;
 	const { cache } = job.inputs;
@@ -118,6 +119,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		...(requested !== undefined && { head: requested }),
 		inputs: overrides,
 		environment: environmentOf(job),
+		ports,
 		event: context?.event,
 		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
 		...accessOf(job.inputs),

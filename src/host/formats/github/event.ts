@@ -8,7 +8,7 @@ export type RunEvent =
 	| PullRequestEvent
 	| PushEvent
 	| { kind: "tag"; tag: string; sha: string }
-	| { kind: "schedule" | "dispatch"; ref: string; sha: string }
+	| { kind: "schedule" | "dispatch"; ref: string; sha: string; defaultBranch?: string | undefined }
 	| { kind: "merge-group"; headSha: string; baseSha: string; baseRef: string }
 	| WorkflowRunEvent
 	| { kind: "other"; name: string; sha: string };
@@ -71,10 +71,10 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 			return isRefName(tag) && sha !== "" ? { kind: "tag", tag, sha } : other;
 		}
 		case "schedule":
-			return { kind: "schedule", ref: branchOrTag(run.ref), sha };
+			return { kind: "schedule", ref: branchOrTag(run.ref), sha, ...defaultBranchOf(root) };
 		case "workflow_dispatch":
 		case "repository_dispatch":
-			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha };
+			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha, ...defaultBranchOf(root) };
 		case "merge_group":
 			return parseMergeGroup(fieldsOf(root["merge_group"])) ?? other;
 		case "workflow_run":
@@ -167,15 +167,19 @@ function parsePush(root: Fields, run: RunFacts): RunEvent | null {
 	const [before, after] = [root["before"], root["after"]];
 	const sha = isCommit(after) ? after : run.sha;
 	if (branch === null || sha === "") return null;
-	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
 	return {
 		kind: "push",
 		ref: branch,
 		before: isCommit(before) ? before : null,
 		after: sha,
 		isForced: root["forced"] !== false,
-		...(isRefName(defaultBranch) ? { defaultBranch } : {}),
+		...defaultBranchOf(root),
 	};
+}
+
+function defaultBranchOf(root: Fields): { defaultBranch?: string } {
+	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
+	return isRefName(defaultBranch) ? { defaultBranch } : {};
 }
 
 function parseMergeGroup(group: Fields): RunEvent | null {
