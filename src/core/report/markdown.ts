@@ -3,7 +3,6 @@
 import type { Result } from "../../../generated/result.ts";
 import {
 	cleanName,
-	cleanText,
 	codePieces,
 	escapeHtml,
 	escapeMarkdown,
