@@ -251,7 +251,8 @@ function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean): B
 	const columns = columnsOf(facts);
 	const tableOf = (some: readonly WorkloadRow[]) =>
 		table(label, columns, some, { noun: "row", isMain: true });
-	const quiet = showsQuiet ? tableOf(folded) : sentence("Left out here; see `report.html`.");
+	const kept = showsQuiet ? folded : folded.filter((row) => !row.isSpeedUnchanged);
+	const quiet = kept.length > 0 ? tableOf(kept) : sentence("Left out here; see `report.html`.");
 	return [
 		...(open.length === 0 ? [] : caveats(facts)),
 		tableOf(open),
