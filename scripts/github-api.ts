@@ -13,6 +13,7 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 	"/issues": ["get", "post"],
 	"/issues/{issue_number}": ["patch"],
 	"/issues/{issue_number}/comments": ["get", "post"],
+	"/issues/comments": ["get"],
 	"/issues/comments/{comment_id}": ["patch", "delete"],
 	"/pulls": ["get", "post"],
 	"/pulls/{pull_number}": ["get", "patch"],

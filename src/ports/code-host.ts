@@ -91,6 +91,8 @@ export interface CodeHost {
 	login(): Promise<string | null>;
 	/** Oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
+	/** Of the whole repository, newest first, at most 100; null if the host does not list them so. */
+	newestComments: (() => Result<"comments", readonly HostedComment[]>) | null;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
@@ -113,7 +115,7 @@ export interface CodeHost {
 
 export type CommentHost = Pick<
 	CodeHost,
-	"pause" | "login" | "comments" | "createComment" | "updateComment" | "deleteComment"
+	"pause" | "login" | "comments" | "newestComments" | "createComment" | "updateComment" | "deleteComment"
 >;
 
 export interface ArtifactDraft {

@@ -23,7 +23,8 @@ const shownShares: readonly number[] = [0.5, 0.7, 0.8, 0.9];
 /** Where a change is told; smaller ones are in the table. */
 const toldShare = 0.8;
 const noticeable = 0.05;
-const mostTold = 3;
+/** One in a comment: the page has all. */
+const mostTold = { markdown: 1, terminal: 3, html: 3 };
 const mostDrawn = 12;
 
 export function loadName(load: LoadResult): string {
@@ -71,7 +72,7 @@ function isTold({ base, lowMs, highMs }: Point): boolean {
 	);
 }
 
-function toldBlocks(loads: readonly LoadResult[]): Block[] {
+function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
 	const size = ({ base, head }: Point) =>
 		base === null || head === null ? Infinity : Math.abs(Math.log(head.p99Ms / base.p99Ms));
 	const told = loads
@@ -81,8 +82,8 @@ function toldBlocks(loads: readonly LoadResult[]): Block[] {
 		})
 		.sort((left, right) => size(right.point) - size(left.point));
 	if (told.length === 0) return [];
-	const texts = told.slice(0, mostTold).map(({ name, point }) => `${name} ${changeOf(point)}`);
-	const more = told.length > mostTold ? `; and ${told.length - mostTold} more` : "";
+	const texts = told.slice(0, most).map(({ name, point }) => `${name} ${changeOf(point)}`);
+	const more = told.length > most ? `; and ${told.length - most} more` : "";
 	return [sentence(`P99 at 80 % load (computed): ${texts.join("; ")}${more}.`)];
 }
 
@@ -102,7 +103,7 @@ export const loadSection: ReportSection = {
 			table("latency at load", columns, rows, { noun: "row" }),
 			sentence(method, "quiet"),
 		];
-		const told = toldBlocks(loads);
+		const told = toldBlocks(loads, mostTold[format]);
 		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
 		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };

@@ -3,7 +3,7 @@
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
-import { capitalize, counted, goldenLabels, present, subjectName } from "../../text/labels.ts";
+import { capitalize, counted, goldenLabels, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import {
 	allowedText,
@@ -140,12 +140,14 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	const { model, engine, part, state, fault } = first;
 	const [ownSeverity, topic, topics, title] = states[state];
 	const cases = new Set(state === "match" ? [] : group.map((verdict) => verdict.case));
-	const subject = subjectName({ model, engine, part });
+	const about = subjectOf({ model, engine, part });
+	const subject = subjectName(about);
 	const common = gates.explain("golden", first, ownSeverity, cases);
 	if (fault !== undefined)
 		return [
 			{
 				...common,
+				about,
 				topic: ["unusable golden", "unusable goldens"],
 				title: `${subject} has a golden that cannot be used`,
 				sentences: messagesOf(group),
@@ -156,6 +158,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	return [
 		{
 			...common,
+			about,
 			topic: [topic, topics],
 			title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
 			...mismatchTexts(group, totalCases),

@@ -244,6 +244,30 @@ function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): Gold
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }
 
+interface MeasuredGrowth {
+	growth: number;
+	/** Beyond what the precision explains. */
+	certain: number;
+	/** The error as a multiple of what the precision explains. */
+	times: number;
+}
+
+/** Which limit holds: `within what fp16 explains: warns`. */
+function limitText(
+	{ growth, certain, times }: MeasuredGrowth,
+	{ allowed, fail }: { allowed: number; fail: number | undefined },
+	precision: string,
+): string {
+	if (fail === undefined) return `above ${formatTimes(allowed)}: warns`;
+	if (growth <= fail) return `above ${formatTimes(allowed)}: warns, and fails above ${formatTimes(fail)}`;
+	if (certain === growth) return `above ${formatTimes(fail)}: fails`;
+	if (times <= 1) return `within what ${precision} explains: warns`;
+	const explained = `${formatTimes(times)} what ${precision} explains`;
+	return certain > fail
+		? `and is ${explained}: fails`
+		: `but is ${explained}: warns, and fails above ${formatTimes(fail)} that`;
+}
+
 function growthCheck(
 	check: Pick<GoldenCheck, "output" | "elements"> & Partial<GoldenCheck>,
 	{ label, noise, rounding = noise, errorOf = finite }: Growth,
@@ -259,9 +283,6 @@ function growthCheck(
 	if (!(now > noise) || allowed === undefined || !(growth > allowed)) return [];
 	const from = before > noise ? twoDigits(before) : `noise (${twoDigits(before)})`;
 	const within = existing ? "" : ", still within the limits of the golden";
-	const bounds = Object.entries({ warns: warn, fails: fail }).flatMap(([what, limit]) =>
-		limit === undefined ? [] : `${formatTimes(limit)} ${what}`,
-	);
 	return [
 		{
 			output,
@@ -273,7 +294,7 @@ function growthCheck(
 			pass: false,
 			severity: fails ? "fail" : "warn",
 			elements,
-			detail: `the ${precision} error grew ${formatTimes(growth)}: its ${label} went from ${from} in the base to ${twoDigits(now)}${within}; growth above ${bounds.join(", above ")}`,
+			detail: `the ${precision} error grew ${formatTimes(growth)}, ${limitText({ growth, certain, times: now / rounding }, { allowed, fail }, precision)}; its ${label} went from ${from} in the base to ${twoDigits(now)}${within}`,
 		},
 	];
 }

@@ -69,6 +69,10 @@ function commentCalls(api: Api) {
 				permission,
 				parse: (data) => parseList(data, parse),
 			}),
+		newestComments: () => {
+			const given = { sort: "created", direction: "desc", per_page: 100 };
+			return ask("comments", "GET /issues/comments", given, (data) => parseList(data, parse));
+		},
 		createComment: (issue, body, on) =>
 			api.asking(on === "issue" ? "issues: write" : permission)(
 				"comment",

@@ -55,7 +55,7 @@ function readShownInputs() {
 		/** "" if the workflow gives none. */
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
-		comment: oneOf("comment", ["auto", "changes", "never"]),
+		comment: oneOf("comment", ["changes", "auto", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
 		/** Prefix of the artifact's name, or `none`. */
