@@ -284,10 +284,11 @@ export const doctorTable = {
 export const initTable = {
 	name: "init",
 	positionals: ["MODEL"],
-	does: "writes trtgate.yml and a workflow for an ONNX file",
+	usage: "MODEL…",
+	does: "writes trtgate.yml and a workflow for ONNX files or folders of them, or adds them to trtgate.yml",
 	options: {
 		dims: { ...dims, otherwise: "found by trial" },
 		shape: { ...shape, otherwise: "found by trial" },
 	},
-	example: "trtgate init models/resnet50.onnx",
+	example: "trtgate init models/",
 } as const satisfies CommandTable;

@@ -35,7 +35,7 @@ import { gate } from "../gate.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
-import { chooseInitSizes } from "./init.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
 import { showResult } from "./run.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
 import { tuneTable } from "./tables.ts";
