@@ -34,6 +34,7 @@ const commands: readonly Entry[] = [
 	[history.compactTable, async () => (await import("../history/app/commands.ts")).compactHistory],
 	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
 	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
+	[tables.tryTable, async () => (await import("./commands/try.ts")).tryModel],
 	[tables.tuneTable, async () => (await import("./commands/tune.ts")).tune],
 	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
 	[tables.initTable, async () => (await import("./commands/init.ts")).init],

@@ -270,6 +270,20 @@ export const tuneTable = {
 	example: "trtgate tune models/resnet50.onnx --quantised models/resnet50.qdq.onnx",
 } as const satisfies CommandTable;
 
+export const tryTable = {
+	name: "try",
+	positionals: ["MODEL"],
+	does: "tries a model in three minutes: preflight, cost, a golden, probes, and times where there is a GPU",
+	options: {
+		dims: { ...dims, otherwise: "found by trial" },
+		shape: { ...shape, otherwise: "found by trial" },
+		"time-limit": { value: "TIME", does: "Limit of the trial.", default: "3m" },
+		device: { ...machine.device, otherwise: "the first" },
+		trtexec: machine.trtexec,
+	},
+	example: "trtgate try models/resnet50.onnx",
+} as const satisfies CommandTable;
+
 export const doctorTable = {
 	name: "doctor",
 	positionals: [],
