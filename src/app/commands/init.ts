@@ -29,8 +29,8 @@ import { version } from "../version.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { findModels, type ModelFile } from "./find-models.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
+import { initTable } from "./machine-tables.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
-import { initTable } from "./tables.ts";
 
 const configName = "trtgate.yml";
 const workflowName = ".github/workflows/trtgate.yml";

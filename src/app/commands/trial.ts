@@ -41,7 +41,7 @@ export async function recordTrialGolden(argv: readonly string[], terminal: Termi
 
 /** A run of the gate that ends in time. */
 export async function runTrial(
-	options: Pick<GateOptions, "head" | "config" | "out" | "trtexec" | "inputs" | "progress">,
+	options: Pick<GateOptions, "base" | "head" | "config" | "out" | "trtexec" | "inputs" | "progress">,
 	endMs: number,
 	{ cwd, environment }: Terminal,
 ): Promise<Result> {

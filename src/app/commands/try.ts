@@ -1,10 +1,10 @@
 // `trtgate try`: what trtgate can say of a model, without git or a config, in a temporary folder.
-import { constants, copyFile, mkdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { LoadResult, Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
+import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { findDims } from "../../core/config/find-dims.ts";
 import { modelLines, precisionVariants, type Variant } from "../../core/config/tune.ts";
@@ -30,9 +30,9 @@ import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
 import { countedAt } from "./cost.ts";
 import { chooseInitSizes, type InitSizes } from "./init-sizes.ts";
+import { tryTable } from "./machine-tables.ts";
 import { preflight } from "./preflight.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
-import { tryTable } from "./tables.ts";
 import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
 
 type Shapes = Parameters<typeof countedAt>[2];
@@ -84,7 +84,8 @@ function heading(title: string, { out, color }: Terminal): void {
 async function runIn(folder: string, shapes: Shapes, trial: Trial): Promise<number> {
 	const { args, model, known, backend, terminal, endMs } = trial;
 	const own: Terminal = { ...terminal, cwd: folder, echo: terminal.out };
-	const onnx = await copyModel(model, folder);
+	// The gate reads nothing outside its folder.
+	const onnx = basename((await placeModel(model, folder)).path);
 	heading("Golden, of generated inputs", terminal);
 	const found = findDims(model.onnx, known);
 	const sizes = Object.entries(shapes).map(([name, shape]) => `--shape=${name}=${shape.join(",")}`);
@@ -115,18 +116,6 @@ async function runIn(folder: string, shapes: Shapes, trial: Trial): Promise<numb
 	);
 	show(result, trial);
 	return exitOfResult(result);
-}
-
-/** The gate reads nothing outside its folder. */
-async function copyModel({ path, external }: ModelOnDisk, folder: string): Promise<string> {
-	const name = basename(path);
-	for (const location of [name, ...external.map((file) => file.location)]) {
-		const [from, to] = [resolve(dirname(path), location), resolve(folder, location)];
-		if (relative(folder, to).startsWith("..")) continue;
-		await mkdir(dirname(to), { recursive: true });
-		await copyFile(from, to, constants.COPYFILE_FICLONE);
-	}
-	return name;
 }
 
 /** With TensorRT, fp16 against fp32: the choice that most have to make. */

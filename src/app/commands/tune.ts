@@ -30,9 +30,9 @@ import { exitCodes, exitOfResult } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
+import { tuneTable } from "./machine-tables.ts";
 import { showResult } from "./run.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
-import { tuneTable } from "./tables.ts";
 import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
 
 interface Tuning {
