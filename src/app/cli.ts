@@ -4,6 +4,7 @@ import { ConfigError, ToolError } from "../core/errors.ts";
 import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
 import * as golden from "./commands/golden-tables.ts";
 import * as history from "./commands/history-tables.ts";
+import * as own from "./commands/machine-tables.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -35,9 +36,10 @@ const commands: readonly Entry[] = [
 	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
 	[history.watchTable, async () => (await import("../history/app/commands.ts")).watchAlarms],
 	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
-	[tables.tuneTable, async () => (await import("./commands/tune.ts")).tune],
-	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
-	[tables.initTable, async () => (await import("./commands/init.ts")).init],
+	[own.tryTable, async () => (await import("./commands/try.ts")).tryModel],
+	[own.tuneTable, async () => (await import("./commands/tune.ts")).tune],
+	[own.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
+	[own.initTable, async () => (await import("./commands/init.ts")).init],
 ];
 
 export const commandTables: readonly CommandTable[] = commands.map(([table]) => table);

@@ -8,6 +8,7 @@ import { makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec, libraryAdvice } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
+import { usageError } from "../../core/errors.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
@@ -19,7 +20,8 @@ import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { doctorTable } from "./tables.ts";
+import { doctorTable } from "./machine-tables.ts";
+import { measureNoise } from "./noise.ts";
 
 interface Check {
 	name: string;
@@ -35,8 +37,14 @@ export async function doctor(argv: readonly string[], terminal: Terminal): Promi
 	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
 	const config = read?.config ?? {};
 	const trtexec = args.text("trtexec");
+	const noise = args.flag("noise")
+		? await measureNoise({ ...args.given("trtexec", "model", "device"), quiet: args.flag("quiet") }, terminal)
+		: null;
+	if (noise === null && args.isGiven("model"))
+		throw usageError("--model needs --noise.", "Add --noise, or leave --model out.");
 	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
-	for (const { look, ...check } of all) findings.push({ ...check, ...(await look()) });
+	for (const { look, ...check } of noise === null ? all : []) findings.push({ ...check, ...(await look()) });
+	findings.push(...(noise ?? []).map((finding) => ({ weight: "want" as const, ...finding })));
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok)
