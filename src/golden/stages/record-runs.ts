@@ -124,8 +124,8 @@ function checkLate(
 	const next = done === 0 ? "" : "Rerun the same command, which goes on where this one stopped, or give";
 	throw new ToolError({
 		code: "tool-timeout",
-		message: `ONNX Runtime finished ${done} of ${all} in ${seconds} s, its part of the time limit (${budget.limitMs / 1000} s); nothing was recorded.`,
-		fix: `${next || "Give"} more time with --time-limit, or fewer or smaller cases.`,
+		message: `ONNX Runtime finished ${done} of ${all} in ${seconds} s, its part of --time-limit (${budget.limitMs / 1000} s) and --timeout; nothing was recorded.`,
+		fix: `${next || "Give"} more time, or fewer or smaller cases.`,
 	});
 }
 
