@@ -89,6 +89,8 @@ export interface GoldenManifest {
 	};
 	noiseFloor?: NoiseFloor;
 	rounding?: RoundingRecord;
+	/** What the time limit left out of outputs, noise and rounding; the command that recorded the golden measures it, and proposes the limits again. */
+	unfinished?: [string, ...string[]];
 	sensitivity?: SensitivityRecord;
 	/** What engines of the golden's model deviated from it when `golden calibrate` set limits: the evidence for them. */
 	calibration?: CalibrationRecord[];
@@ -166,6 +168,7 @@ export interface OutputSlice {
 }
 /** How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision. */
 export interface RoundingRecord {
+	fp32?: RoundingAt;
 	fp16?: RoundingAt;
 	tf32?: RoundingAt;
 	bf16?: RoundingAt;
@@ -177,6 +180,8 @@ export interface RoundingAt {
 	tensors: number;
 	/** Tensors with values that the precision cannot hold; those stayed as they were. */
 	beyondRange?: [string, ...string[]];
+	/** Of fp32: what ran instead of the recording's build, or why another precision stands in. */
+	by?: string;
 	/** The largest difference from the golden, by output. */
 	outputs: {
 		[k: string]: Spread;

@@ -41,6 +41,8 @@ export interface InferTask extends RuntimeJob {
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	stopAtFirst?: true | undefined;
+	/** After this time, and this many cases, it begins no other. */
+	resumes?: { enough: number; softMs: number } | undefined;
 	outputFolder: string;
 }
 
@@ -72,6 +74,11 @@ export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 export const idleLine = "trtgate: done with ";
 export const caseLine = "trtgate: case ";
 export const defectLine = "trtgate: defect ";
+
+/** In `outputFolder`, written before the line of the case: what is left of a worker that is killed. */
+export function caseReplyName(index: number): string {
+	return `case-${index}.json`;
+}
 
 export type CaseReply =
 	| { state: "done"; outputs: readonly TensorPlace[] }
@@ -112,6 +119,11 @@ function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): It
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
 	return items.every((item) => item !== null) ? items : null;
+}
+
+export function parseCaseReply(text: string): CaseReply | null {
+	const value = parseObject(text);
+	return value && parseCase(value);
 }
 
 function parseCase({ state, message, outputs }: Fields): CaseReply | null {

@@ -15,6 +15,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
+	drawnText,
 	formatGenerator,
 	isDrawn,
 	parseGenerator,
@@ -191,7 +192,7 @@ export function describeInputs(
 		const recipe = byInput.get(name);
 		if (!recipe) return "given";
 		const { specs, why } = recipe;
-		return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
+		return `${formatGenerator(specs)}${isDrawn(specs) ? drawnText : ""}${why === undefined ? "" : ` (${why})`}`;
 	};
 	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }

@@ -31,7 +31,11 @@ export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 export const defaultCases = Number(recordTable.options.cases.default);
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
-export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<Terminal, "cwd">) {
+export async function parseRecordOptions(
+	argv: readonly string[],
+	{ cwd }: Pick<Terminal, "cwd">,
+	keepsRecorded = false,
+) {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
@@ -68,6 +72,8 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		onnxruntime: args.text("onnxruntime"),
 		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
+		/** A golden of this model that is finished stays. */
+		keepsRecorded,
 		timeLimitMs: parseTime("--time-limit", args.text("time-limit")),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
 		timeoutMs: parseTime("--timeout", args.text("timeout")),

@@ -8,7 +8,7 @@ import type {
 	SensitivityRecord,
 } from "../../../generated/golden.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
-import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { feeds, isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
@@ -42,7 +42,6 @@ export interface RecordInput extends RecordJob {
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
 	seed: number;
 	least: LeastShares;
-	limitMs: number;
 	save(manifest: GoldenManifest): Promise<void>;
 }
 
@@ -51,6 +50,7 @@ export interface Evidence {
 	noise: NoiseFloor | null;
 	rounding: RoundingRecord | null;
 	strayed: Pick<LimitEvidence, "noise" | "rounded">;
+	unfinished: GoldenManifest["unfinished"];
 }
 
 export interface Limits {
@@ -67,18 +67,24 @@ export interface Recorded extends Pick<Limits, "why"> {
 
 /** @throws ToolError if it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
-	const startedMs = ports.clock.now();
+	const { begun, old, budget } = input;
 	const { draft, answers, why } =
-		input.begun === null
+		begun === null
 			? await draftGolden(input, ports)
-			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
-	const { begun, old } = input;
-	const isKnown = begun === null && old !== null && isEquivalentGolden(old, draft);
+			: { draft: begun.manifest, answers: recall(begun, input.cases), why: [] };
+	const { unfinished } = draft;
+	const isKnown =
+		begun === null && old !== null && old.unfinished === undefined && isEquivalentGolden(old, draft);
 	const state = isKnown ? "known" : "recorded";
 	const findings = findRecordWeaknesses(draft, answers.outputs);
 	if (findings.some(({ severity }) => severity === "refuse"))
 		return { state, manifest: draft, findings, why };
-	const spentMs = ports.clock.now() - startedMs;
+	// What the rest of the evidence changes has to be tested again.
+	const withTest = (tested: SensitivityRecord): GoldenManifest => {
+		const isOver = tested.state === "sampled" || tested.state === "complete";
+		const state = unfinished !== undefined && isOver ? "unfinished" : tested.state;
+		return { ...draft, sensitivity: { ...tested, state } };
+	};
 	const sensitivity = await testSensitivity(
 		{
 			...input,
@@ -91,20 +97,18 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
 			known: draft.sensitivity ?? null,
-			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
+			limitMs: Math.max(minTrialShare * budget.limitMs, budget.whole.leftMs()),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
 			save: async (tested: SensitivityRecord): Promise<void> =>
-				isKnown ? undefined : input.save({ ...draft, sensitivity: tested }),
+				isKnown ? undefined : input.save(withTest(tested)),
 		},
 		ports,
 	);
 	const weaknesses = findSensitivityWeaknesses(sensitivity, answers.outputs, input.least);
-	return { state, manifest: { ...draft, sensitivity }, findings: [...weaknesses, ...findings], why };
+	return { state, manifest: withTest(sensitivity), findings: [...weaknesses, ...findings], why };
 }
 
-const minTrialShare = 0.15;
-/** The rest is for start-up, defects that are being tried when time is up, and the last save. */
-const usableShare = 0.92;
+const minTrialShare = 0.1;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts) {
 	const evidence = await gatherEvidence(input, ports);
@@ -136,17 +140,29 @@ function recall(
 	return { variant, cases, outputs };
 }
 
+const installShare = 0.7;
+
 async function gatherEvidence(input: RecordInput, ports: RecordPorts): Promise<Evidence> {
-	const made = await makeReference(input.cases, input, ports);
-	const fitting = input.mayDrop ? withoutLarge(made, input.notes) : made;
+	const { budget, model, mayDrop } = input;
+	// It may have to be installed, beside the first runs.
+	const installMs = installShare * budget.evidence.leftMs();
+	const other = isQuantised(model.onnx.graph) ? ports.reference.otherBuild(installMs) : null;
+	const made = await makeReference(input.cases, mayDrop, input, ports);
+	const fitting = mayDrop ? withoutLarge(made, input.notes) : made;
 	const { answers, noise, runs } = await measureScatter(
 		fitting,
 		input.old === null || input.proposes,
 		input,
 		ports,
 	);
-	const { rounded, rounding } = await measureRounding(answers, input, ports);
-	return { answers, noise, rounding, strayed: { noise: runs, rounded } };
+	const { rounded, rounding } = await measureRounding(answers, other, input, ports);
+	const [first, ...others] = input.unfinished;
+	if (first !== undefined)
+		input.notes.push(
+			`The time limit left out ${[first, ...others].join("; ")}. The same command goes on and proposes the limits again; --time-limit gives more time.`,
+		);
+	const unfinished: Evidence["unfinished"] = first === undefined ? undefined : [first, ...others];
+	return { answers, noise, rounding, strayed: { noise: runs, rounded }, unfinished };
 }
 
 function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limits {

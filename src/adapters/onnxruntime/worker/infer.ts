@@ -8,6 +8,7 @@ import {
 	type BuildTask,
 	type CaseReply,
 	caseLine,
+	caseReplyName,
 	type InferTask,
 	type Reply,
 	type TensorPlace,
@@ -23,16 +24,20 @@ export async function runBuild(task: BuildTask): Promise<Reply> {
 }
 
 export async function runInfer(task: InferTask): Promise<Reply> {
+	const started = performance.now();
 	const ort = await loadRuntime(task);
 	const session = await openSession(ort, task, { level: task.level ?? "all" });
+	const { enough = Infinity, softMs = Infinity } = task.resumes ?? {};
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
 		const to = { folder: task.outputFolder, prefix: `${index}` };
 		const reply = await tryCase({ ort, session }, item.inputs, to);
 		cases.push(reply);
+		writeFileSync(join(task.outputFolder, caseReplyName(index)), JSON.stringify(reply));
 		process.stdout.write(`${caseLine}${index + 1}\n`);
 		const isEnough = reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0));
 		if (task.stopAtFirst === true && isEnough) break;
+		if (cases.length >= enough && performance.now() - started > softMs) break;
 	}
 	if (task.stays === true) await session.release();
 	return { kind: "infer", cases };
