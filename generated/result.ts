@@ -594,6 +594,8 @@ export interface WorkloadResult {
 		[k: string]: number[];
 	};
 	streams: number;
+	/** The interval at which inferences started, where the GPU was left idle between them. */
+	everyMs?: number;
 	verdict: VerdictKind;
 	latency: Comparison;
 	work?: Comparison;

@@ -191,6 +191,7 @@ export async function* countWorkloads(timing: MeasureInput, { ports }: RunContex
 	yield {
 		notes: [
 			...limits.map(({ name }) => name),
+			...(workloads.some(({ workload }) => workload.config.everyMs !== undefined) ? ["every"] : []),
 			...(workloads.some(({ head }) => head.spec.engine.against !== undefined) ? ["against"] : []),
 		].map((name) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`),
 	};

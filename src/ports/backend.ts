@@ -111,6 +111,8 @@ interface EngineJob {
 
 export interface MeasureJob extends EngineJob {
 	streams: number;
+	/** Between the starts of two inferences, the GPU idle after each. Absent: the next one is always queued. */
+	everyMs?: number | undefined;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;

@@ -42,6 +42,8 @@ export interface WorkloadConfig {
 	/** Sizes of all symbolic dimensions; those that the file leaves out are at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
+	/** An inference starts at this interval; absent: as soon as the one before ends. */
+	everyMs?: number;
 	/** `dims` has its largest size. */
 	sweep?: SweepConfig;
 	gates: Gates;

@@ -25,7 +25,10 @@ export function judgeSlo(
 	if (load !== undefined && load.workloads[0] !== workload) return [];
 	const [status, message] =
 		load?.slo === undefined
-			? ([open, "P99 under load is computed for one stream only; this workload has several."] as const)
+			? ([
+					open,
+					"P99 under load is computed for one stream without pauses; this workload has several streams, or `every`.",
+				] as const)
 			: ([statusOf(load.slo) ?? open, messageOf(load.slo, load)] as const);
 	const subject = { model, engine, ...(load?.batches === undefined && { workload }) };
 	return placeVerdict(["slo", status, message], subject, { config, ...level });

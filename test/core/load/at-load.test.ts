@@ -83,6 +83,7 @@ describe("loadsOf", () => {
 		const others = [
 			row("long", [1, 9], { base: 1 }),
 			row("two", [2, 3], { base: 1 }, { streams: 2 }),
+			row("paced", [4, 3], { base: 1 }, { everyMs: 33 }),
 			row("counted", [4, 3], { base: 1 }, { work: buildComparison() }),
 		];
 		expect(loadsOf([slow, ...others], none).map(({ workloads }) => workloads)).toEqual([["one"], ["long"]]);
