@@ -341,7 +341,20 @@ export interface MeasureFile {
 	transfers?: boolean;
 	"spin-wait"?: boolean;
 	"start-up"?: MeasureWhen;
+	load?: LoadFile;
 	"memory-growth"?: MeasureWhen;
+}
+/** Requests that arrive on a schedule, served by each engine of base and head in pairs. TensorRT only. */
+export interface LoadFile {
+	/** nightly (default): in scheduled runs and for a release. */
+	when?: "always" | "nightly" | "off";
+	/** poisson (default), constant, or a file with one arrival a line in ms, which has its own rate. */
+	arrivals?: string;
+	at?: Percentage;
+	/** Most requests in one inference. Default: the largest timed batch. */
+	"max-batch"?: number;
+	"max-delay"?: Duration;
+	duration?: Duration;
 }
 export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */

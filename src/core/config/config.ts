@@ -159,6 +159,18 @@ export interface MeasureConfig {
 	spinWait: boolean;
 	startUp: MeasureWhen;
 	memoryGrowth: MeasureWhen;
+	load: LoadConfig;
+}
+
+export interface LoadConfig {
+	when: MeasureWhen;
+	/** `poisson`, `constant`, or the path of a file. */
+	arrivals: string;
+	/** Rate, as a share of the base's capacity. */
+	at: number;
+	maxBatch?: number;
+	maxDelayMs: number;
+	durationMs: number;
 }
 
 export interface RunnerConfig {

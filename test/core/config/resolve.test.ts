@@ -40,6 +40,16 @@ it("a pace is whole milliseconds, because trtexec counts in them", () => {
 		expect(refusalOf(`${batch}, workloads: [{ every: ${every} }]`).message).toContain("whole milliseconds");
 });
 
+it("measured load is off until the file asks for it, then nightly", () => {
+	const read = (load: string) => loaded(withModel("", `\nmeasure: { load: ${load} }`)).measure.load;
+	expect(read("{}")).toEqual({ ...defaultMeasure.load, when: "nightly" });
+	const text = "{ when: always, arrivals: ./in/a.txt, at: 50%, max-batch: 4, max-delay: 2ms, duration: 5s }";
+	const sizes = { maxBatch: 4, maxDelayMs: 2, durationMs: 5000 };
+	expect(read(text)).toEqual({ when: "always", arrivals: "in/a.txt", at: 0.5, ...sizes });
+	expect(() => read("{ at: 100% }")).toThrow(/up to 99%/);
+	expect(() => read("{ arrivals: ../a.txt }")).toThrow(/outside|leads out/);
+});
+
 it("workloads need a size inside the range that the engine is built for", () => {
 	for (const size of [1, 8, 32]) engineOf(`${batch}, workloads: [{ batch: ${size} }]`);
 	const { message } = refusalOf(`${batch}, workloads: [{ batch: 33 }]`);

@@ -102,7 +102,7 @@ function judge(slo: string, rows: WorkloadResult[] = [slow], more = "") {
 	const config = buildConfig(`gates: { slo: ${slo}${more} }`);
 	const level = config.models[0]!.engines[0]!.workloads[0]!;
 	const loads = loadsOf(rows, () => level.gates.slo);
-	return rows.flatMap((one) => judgeSlo(one, level, { config, loads }));
+	return rows.flatMap((one) => judgeSlo(one, level, { config, loads, measured: [] }));
 }
 
 describe("judgeSlo", () => {

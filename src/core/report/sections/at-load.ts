@@ -26,7 +26,7 @@ const noticeable = 0.05;
 const mostTold = 3;
 const mostDrawn = 12;
 
-export function loadName(load: LoadResult): string {
+export function loadName(load: Pick<LoadResult, "model" | "engine" | "workloads" | "batches">): string {
 	const { batches, workloads } = load;
 	return subjectName({ ...load, workload: batches ? `batcher (${batches.join(", ")})` : workloads[0] });
 }
@@ -42,7 +42,8 @@ function changeOf(point: Point): string {
 	return `${text(head.p99Ms)} (${text(lowMs)} … ${text(highMs)})`;
 }
 
-const rate = ({ ratePerSecond }: Point) => `${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
+export const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
+	`${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
 
 function quantiles(side: "base" | "head"): Column<Row>[] {
 	const figures = { P50: "p50Ms", P99: "p99Ms", "P99.9": "p999Ms" } as const;
