@@ -41,12 +41,12 @@ export type Plugins = PluginFile[];
 export type Profiles = [DimsFile, ...DimsFile[]];
 /** More flags for trtexec's builds, each one word. */
 export type Flags = string[];
+/** A time with its unit: 500ms, 2s, 10m. */
+export type Duration = string;
 /** A share of the base: 2% or 0.02; off: no limit. */
 export type Percentage = number | string;
 /** A multiple: 2 is twice as much; off: no limit. */
 export type FactorFile = number | "off";
-/** A time with its unit: 500ms, 2s, 10m. */
-export type Duration = string;
 /** Least throughput of the head, in inferences per second. */
 export type RateFile = number;
 /** Checks that need no reference: does an engine agree with itself? new (default): engines built from another recipe than the base's; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
@@ -234,7 +234,8 @@ export interface CalibrationFile {
 export interface WorkloadFile {
 	name?: string;
 	streams?: number;
-	/** Sizes of dimensions whose names are also keys here: name, streams, dims, sweep, gates. */
+	every?: Duration;
+	/** Sizes of dimensions whose names are also keys here: name, streams, every, dims, sweep, gates. */
 	dims?: {
 		[k: string]: number;
 	};
@@ -340,7 +341,20 @@ export interface MeasureFile {
 	transfers?: boolean;
 	"spin-wait"?: boolean;
 	"start-up"?: MeasureWhen;
+	load?: LoadFile;
 	"memory-growth"?: MeasureWhen;
+}
+/** Requests that arrive on a schedule, served by each engine of base and head in pairs. TensorRT only. */
+export interface LoadFile {
+	/** nightly (default): in scheduled runs and for a release. */
+	when?: "always" | "nightly" | "off";
+	/** poisson (default), constant, or a file with one arrival a line in ms, which has its own rate. */
+	arrivals?: string;
+	at?: Percentage;
+	/** Most requests in one inference. Default: the largest timed batch. */
+	"max-batch"?: number;
+	"max-delay"?: Duration;
+	duration?: Duration;
 }
 export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */

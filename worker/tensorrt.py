@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak]
+    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak|load]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
@@ -30,12 +30,14 @@ To the worker:
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
     {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
                                                       repeats the cases before it, in --mode soak
+    {"kind": "load", "id": text, "batched": [name, ...], "minBatch", "maxBatch", "maxDelayMs"}
+                                                      in --mode load; the payload: arrivals of requests, float64 in ms
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
      "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
     {"kind": "result", "id", "profile": n, "tensors": [...]}
-    {"kind": "figures", "id", ...}                    of a start-up or a soak
+    {"kind": "figures", "id", ...}                    of a start-up, a soak or a load
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
@@ -46,6 +48,10 @@ A soak gives {"phase", "steps", "shapes", "samples": [[reserved, resident, used,
 memory taken since there is a CUDA context, host memory, what TensorRT, inputs and outputs hold, in how many blocks; the
 last two only if TensorRT takes an allocator. A step of "reloads" frees engine and context, loads and runs them.
 
+A load serves the arrivals with the case before it. A batch starts when the engine is free and either "maxBatch" requests or
+"maxDelayMs" of the oldest are there; it holds the first items of the inputs in "batched", at least "minBatch". It gives
+{"requests": n}; the payload: n latencies from the arrivals, then by how much each request's batch started late, float64 in ms.
+
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
 
@@ -55,11 +61,14 @@ plan, plugin, format, memory, calibration, refit, refit-missing, protocol, inter
 memory, execution, size, refit, refit-missing, internal.
 """
 import argparse
+import array
 import collections
 import copy
 import ctypes
 import faulthandler
+import gc
 import json
+import math
 import mmap
 import os
 import platform
@@ -1026,6 +1035,82 @@ def soak(engine, header):
     return {"phase": phase, "steps": cycles * len(cases), "shapes": len(cases), "samples": found}
 
 
+# Load
+
+
+# By how much a sleep may end late; so long before its end, a loop watches the clock.
+SLEEP_ENDS_LATE = 5e-4
+# Between reading a schedule and its first arrival.
+AHEAD = 1e-3
+
+
+def wait_until(moment):
+    left = moment - time.perf_counter()
+    if left > SLEEP_ENDS_LATE:
+        time.sleep(left - SLEEP_ENDS_LATE)
+    while time.perf_counter() < moment:
+        pass
+
+
+def serve_arrivals(arrivals, most, delay, serve):
+    """In seconds. However long a batch takes, requests are due when they arrive, and wait without limit."""
+    latencies, lateness = array.array("d"), array.array("d")
+    begin = time.perf_counter() + AHEAD
+    first, count, free = 0, len(arrivals), begin
+    while first < count:
+        oldest = begin + arrivals[first]
+        full = begin + arrivals[first + most - 1] if first + most <= count else math.inf
+        due = max(free, oldest, min(full, oldest + delay))
+        wait_until(due)
+        started = time.perf_counter()
+        end = first + 1
+        while end < min(count, first + most) and begin + arrivals[end] <= started:
+            end += 1
+        serve(end - first)
+        free = time.perf_counter()
+        for each in range(first, end):
+            latencies.append(free - begin - arrivals[each])
+            lateness.append(started - due)
+        first = end
+    return latencies, lateness
+
+
+def make_server(engine, batched, least):
+    """Runs the first items of the kept case: with the batch first, they are the first bytes of a tensor."""
+    feeds, payload = engine.kept[-1]
+    sizes = {}
+
+    def serve(count):
+        size = max(least, count)
+        if size not in sizes:
+            sizes[size] = dict(feeds)
+            for name in batched:
+                whole = feeds[name]
+                shape = (size,) + whole.shape[1:]
+                sizes[size][name] = Feed(shape, whole.at, byte_count(engine.inputs[name].dtype, shape))
+        engine.prepare(sizes[size], payload)
+        engine.fill(sizes[size], payload)
+        engine.execute()
+        engine.collect()
+
+    return serve
+
+
+def run_load(engine, header, payload):
+    arrivals = array.array("d", bytes(payload))
+    if not engine.kept:
+        raise Refusal("execution", "the inputs to serve did not run")
+    serve = make_server(engine, header["batched"], header["minBatch"])
+    gc.disable()
+    try:
+        seconds = array.array("d", (ms / 1e3 for ms in arrivals))
+        found = serve_arrivals(seconds, header["maxBatch"], header["maxDelayMs"] / 1e3, serve)
+    finally:
+        gc.enable()
+    parts = [memoryview(array.array("d", (1e3 * value for value in values))).cast("B") for values in found]
+    return {"requests": len(arrivals)}, parts
+
+
 def is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
@@ -1068,6 +1153,10 @@ def answer(channel, engine, header, payload_bytes):
         if kind == "soak":
             channel.write(dict(soak(engine, header), kind="figures", id=names[0]))
             return True
+        if kind == "load":
+            figures, parts = run_load(engine, header, channel.buffer.view(payload_bytes))
+            channel.write(dict(figures, kind="figures", id=names[0]), parts)
+            return True
         if kind == "refit":
             engine.refit(header.get("weights"))
             results = [(0, [], [])]
@@ -1078,7 +1167,7 @@ def answer(channel, engine, header, payload_bytes):
                 channel.write(dict(figures, kind="figures", id=names[0]))
                 return True
             results = engine.run(feeds, channel.buffer, len(names))
-            if engine.options.mode == "soak":
+            if engine.options.mode in ("soak", "load"):
                 keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
             channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
@@ -1109,7 +1198,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "refit", "start-up", "soak"):
+        if kind not in ("case", "refit", "start-up", "soak", "load"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
@@ -1248,7 +1337,7 @@ def parse_options(arguments):
     parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
     parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
-    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak"), default="cases")
+    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak", "load"), default="cases")
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")

@@ -181,6 +181,7 @@ function gateInput(
 		notes: [...notes, ...sides.notes],
 		outFolder,
 		isScheduled: options.event?.kind === "schedule",
+		isRelease: options.event?.kind === "tag",
 		seed: options.seed ?? `${head?.source.commit ?? ""}:${own.config.path}`,
 		version,
 		job: options.job,

@@ -54,6 +54,7 @@ export interface GateInput {
 	baseConfigFault?: string;
 	outFolder: string;
 	isScheduled?: boolean;
+	isRelease?: boolean;
 	/** Ids of workloads that need fresh pairs. */
 	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
 	seed: string;
@@ -88,6 +89,7 @@ type ResultLists = Required<
 		| "siblings"
 		| "startUps"
 		| "memoryGrowths"
+		| "measuredLoads"
 		| "errors"
 		| "notes"
 		| "files"
@@ -127,6 +129,7 @@ export const noFacts = {
 	siblings: [],
 	startUps: [],
 	memoryGrowths: [],
+	measuredLoads: [],
 	rows: [],
 	errors: [],
 	notes: [],

@@ -3,6 +3,7 @@
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
 import type { FilledInput } from "../core/fill.ts";
+import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
@@ -41,11 +42,14 @@ export interface Calibration {
 	ranges: ReadonlyMap<string, number>;
 }
 
-/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
-export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
+/**
+ * `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. `load`: the case before it is
+ * served on a schedule. None has outputs.
+ */
+export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest; load?: LoadRequest };
 
-/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
-export type WorkerMode = "warm" | "cold" | "soak";
+/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. load: requests arrive. */
+export type WorkerMode = "warm" | "cold" | "soak" | "load";
 
 export interface InferJob {
 	engine: BuiltEngine;
@@ -111,6 +115,8 @@ interface EngineJob {
 
 export interface MeasureJob extends EngineJob {
 	streams: number;
+	/** Between the starts of two inferences, the GPU idle after each. Absent: the next one is always queued. */
+	everyMs?: number | undefined;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;

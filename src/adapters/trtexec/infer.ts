@@ -40,7 +40,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	}
 	if (mode === undefined) return inferByTrtexec(job, context);
 	const message =
-		"Start-up and memory growth were not measured: they need TensorRT's Python package, and no DLA.";
+		"Start-up, memory growth and load were not measured: they need TensorRT's Python package, and no DLA.";
 	context.note(message);
 	return { state: "failed", failure: { code: "tool-missing", message }, wallMs: 0 };
 }

@@ -42,6 +42,8 @@ export interface WorkloadConfig {
 	/** Sizes of all symbolic dimensions; those that the file leaves out are at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
+	/** An inference starts at this interval; absent: as soon as the one before ends. */
+	everyMs?: number;
 	/** `dims` has its largest size. */
 	sweep?: SweepConfig;
 	gates: Gates;
@@ -157,6 +159,18 @@ export interface MeasureConfig {
 	spinWait: boolean;
 	startUp: MeasureWhen;
 	memoryGrowth: MeasureWhen;
+	load: LoadConfig;
+}
+
+export interface LoadConfig {
+	when: MeasureWhen;
+	/** `poisson`, `constant`, or the path of a file. */
+	arrivals: string;
+	/** Rate, as a share of the base's capacity. */
+	at: number;
+	maxBatch?: number;
+	maxDelayMs: number;
+	durationMs: number;
 }
 
 export interface RunnerConfig {

@@ -6,9 +6,11 @@ import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./source.ts";
-import { checkName } from "./values.ts";
+import { checkName, parseDuration } from "./values.ts";
 
-export const workloadKeys: readonly string[] = ["name", "streams", "dims", "sweep", "gates"];
+export const workloadKeys: readonly string[] = ["name", "streams", "every", "dims", "sweep", "gates"];
+
+const longestIntervalMs = 10_000;
 
 interface WorkloadContext {
 	profiles: DimProfiles;
@@ -61,14 +63,26 @@ function* resolveWorkload(
 	if (file.name !== undefined)
 		yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);
+	const everyMs = yield* readInterval(file.every, `${pointer}/every`);
 	return {
-		name: file.name ?? defaultName(sizes, { streams, sweep: swept?.sweep }),
+		name: file.name ?? defaultName(sizes, { streams, everyMs, sweep: swept?.sweep }),
 		dims: Object.assign(optimalSizes(profile ?? profiles[0]), ends.at(-1)),
 		streams,
+		...(everyMs !== undefined && { everyMs }),
 		...(swept !== null && { sweep: swept.sweep }),
 		gates: yield* resolveGates([...layers, layer, inputs]),
 		pointer,
 	};
+}
+
+/** trtexec counts in whole milliseconds. */
+function* readInterval(text: string | undefined, pointer: string): Resolution<number | undefined> {
+	if (text === undefined) return undefined;
+	const everyMs = yield* parseDuration(pointer, { text });
+	if (Number.isInteger(everyMs) && everyMs <= longestIntervalMs) return everyMs;
+	const fix = "Write the interval of a camera or a microphone, such as 33ms.";
+	yield { pointer, says: `is ${text}`, expected: "whole milliseconds, at most 10s", fix };
+	return 1;
 }
 
 interface GivenSize {
@@ -141,11 +155,16 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 
 function defaultName(
 	sizes: Readonly<Record<string, number>>,
-	{ streams, sweep }: { streams: number; sweep: SweepConfig | undefined },
+	{
+		streams,
+		everyMs,
+		sweep,
+	}: { streams: number; everyMs: number | undefined; sweep: SweepConfig | undefined },
 ): string {
 	const parts = Object.entries(sizes).map(([name, size]) => `${name} ${size}`);
 	if (sweep !== undefined) parts.push(`${sweep.dim} ${sweep.from} to ${sweep.to}`);
 	if (streams > 1) parts.push(`${streams} streams`);
+	if (everyMs !== undefined) parts.push(`every ${everyMs} ms`);
 	return parts.join(" · ") || "default";
 }
 

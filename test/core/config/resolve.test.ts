@@ -25,12 +25,29 @@ it.each([
 	["{}", "default", { batch: 8, width: 4 }, 1],
 	["{ streams: 3 }", "3 streams", { batch: 8, width: 4 }, 3],
 	["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],
+	["{ batch: 1, every: 33ms }", "batch 1 · every 33 ms", { batch: 1, width: 4 }, 1],
 	["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
 	["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
 ])("workloads are read: %s", (text, name, dims, streams) => {
 	const width = "width: { min: 1, opt: 4, max: 4 }";
 	const { workloads } = engineOf(`${batch.replace(/ }$/, "")}, ${width} }, workloads: [${text}]`);
 	expect(workloads).toMatchObject([{ name, dims, streams }]);
+});
+
+it("a pace is whole milliseconds, because trtexec counts in them", () => {
+	expect(engineOf(`${batch}, workloads: [{ every: 2s }]`).workloads[0]?.everyMs).toBe(2000);
+	for (const every of ["0.5ms", "33.3ms", "11s"])
+		expect(refusalOf(`${batch}, workloads: [{ every: ${every} }]`).message).toContain("whole milliseconds");
+});
+
+it("measured load is off until the file asks for it, then nightly", () => {
+	const read = (load: string) => loaded(withModel("", `\nmeasure: { load: ${load} }`)).measure.load;
+	expect(read("{}")).toEqual({ ...defaultMeasure.load, when: "nightly" });
+	const text = "{ when: always, arrivals: ./in/a.txt, at: 50%, max-batch: 4, max-delay: 2ms, duration: 5s }";
+	const sizes = { maxBatch: 4, maxDelayMs: 2, durationMs: 5000 };
+	expect(read(text)).toEqual({ when: "always", arrivals: "in/a.txt", at: 0.5, ...sizes });
+	expect(() => read("{ at: 100% }")).toThrow(/up to 99%/);
+	expect(() => read("{ arrivals: ../a.txt }")).toThrow(/outside|leads out/);
 });
 
 it("workloads need a size inside the range that the engine is built for", () => {

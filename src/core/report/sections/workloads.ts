@@ -13,7 +13,7 @@ import {
 	subjectName,
 	withCaveat,
 } from "../../text/labels.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, levelText, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
 import { backendOfRow } from "../facts.ts";
@@ -56,7 +56,7 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 }
 
 function basisText(workload: WorkloadResult): string {
-	const { noise, latency, replaced, streams, precision } = workload;
+	const { noise, latency, replaced, streams, everyMs, precision } = workload;
 	return present([
 		latency.pairs > 0 && pairsText(latency),
 		...noiseTexts(workload),
@@ -64,6 +64,7 @@ function basisText(workload: WorkloadResult): string {
 		replaced > 0 && `${counted(replaced, "run")} discarded as invalid and repeated`,
 		...shapesText(workload.shapes),
 		counted(streams, "stream"),
+		everyMs !== undefined && `every ${formatMs(everyMs)}`,
 		cleanName(precision, 20),
 	]).join(" · ");
 }

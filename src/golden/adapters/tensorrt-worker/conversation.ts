@@ -8,6 +8,7 @@ import {
 	encodeCase,
 	encodeEnd,
 	encodeHeader,
+	encodeLoad,
 	encodeRefit,
 	parseMessage,
 	type WorkerHello,
@@ -163,11 +164,12 @@ function groupAt(cases: readonly WorkerCase[], first: number): number[] {
 
 export function encodeFitting(
 	[wireId = "", ...beside]: readonly string[],
-	{ inputs, refit, soak, runs }: Pick<WorkerCase, "inputs" | "refit" | "soak" | "runs"> = { inputs: {} },
+	{ inputs, refit, soak, load, runs }: Omit<WorkerCase, "id" | "together"> = { inputs: {} },
 	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
 	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
+	if (load !== undefined) return encodeLoad(wireId, load);
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {

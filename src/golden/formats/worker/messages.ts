@@ -3,6 +3,8 @@
 import type { DType } from "../../../../generated/golden.ts";
 import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
+import type { LoadRequest } from "../../../core/load/measured.ts";
+import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 
 const protocolVersion = 1;
@@ -182,6 +184,12 @@ export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array 
 	return encodeHeader({ kind: "refit", id, weights }, 0);
 }
 
+/** Answered by figures. */
+export function encodeLoad(id: string, { arrivalsMs, ...request }: LoadRequest): Uint8Array[] {
+	const arrivals = float64Bytes(arrivalsMs);
+	return [encodeHeader({ kind: "load", id, ...request }, arrivals.length), arrivals];
+}
+
 export function encodeEnd(): Uint8Array {
 	return encodeHeader({ kind: "end" }, 0);
 }
@@ -193,7 +201,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "result":
 			return parseResult(header, payload);
 		case "figures":
-			return parseFigures(header);
+			return parseFigures(header, payload);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -254,12 +262,25 @@ function isNumbers(value: unknown): value is number[] {
 	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
 }
 
-function parseFigures({ id, ...figures }: Header): WorkerMessage | string {
-	const { parts, runs, steps, samples } = figures;
+function parseFigures({ id, ...figures }: Header, payload: Uint8Array): WorkerMessage | string {
+	const { parts, runs, steps, samples, requests } = figures;
+	if (typeof id === "string" && typeof requests === "number" && payload.length === 16 * requests) {
+		const latencyMs = readFloats(payload.subarray(0, 8 * requests));
+		return {
+			kind: "figures",
+			id,
+			figures: { latencyMs, latenessMs: readFloats(payload.subarray(8 * requests)) },
+		};
+	}
 	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
 	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
 	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
 	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
+}
+
+function readFloats(bytes: Uint8Array): Float64Array {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	return Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(8 * index, true));
 }
 
 interface Entry {

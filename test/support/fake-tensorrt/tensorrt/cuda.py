@@ -1,8 +1,11 @@
 # Stands in for the CUDA driver: device memory is host memory, a stream is done at once.
 import ctypes
+import time
+
+from . import clock
 
 memory = {}
-state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0}
+state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0, "busy_until": 0.0}
 errors = {2: (b"CUDA_ERROR_OUT_OF_MEMORY", b"out of memory"), 700: (b"CUDA_ERROR_ILLEGAL_ADDRESS", b"an illegal memory access was encountered")}
 
 
@@ -56,6 +59,16 @@ def fill(target, value, size, stream):
     return 0
 
 
+def work(seconds):
+    """A stream's work follows on what the GPU does already."""
+    state["busy_until"] = max(time.perf_counter(), state["busy_until"]) + seconds
+
+
+def wait(stream):
+    clock.wait_until(state["busy_until"])
+    return state["lost"]
+
+
 def explain(which):
     def call(number, target):
         target._obj.value = errors[number][which]
@@ -75,7 +88,7 @@ class Driver:
         self.cuDevicePrimaryCtxRetain = set_to(1)
         self.cuCtxSetCurrent = lambda context: 0
         self.cuStreamCreate = set_to(7)
-        self.cuStreamSynchronize = lambda stream: state["lost"]
+        self.cuStreamSynchronize = wait
         self.cuMemAlloc_v2 = allocate
         self.cuMemFree_v2 = free
         self.cuMemGetInfo_v2 = get_memory
