@@ -43,15 +43,20 @@ interface CasesJob {
 /** @throws ToolError tool-output if the worker's reply and its files do not fit the cases. */
 export async function runCases(job: CasesJob, folder: string, place: WorkerPlace): Promise<InferResult> {
 	const { task, logPath, timeoutMs, onCase } = job;
+	const { sequence } = job.model;
 	const cases = await placeCases(job.cases, folder);
-	const result = await runWorker<"infer">({ kind: "infer", ...task, cases, outputFolder: folder }, place, {
-		logPath,
-		timeoutMs,
-		onLine: (line) => {
-			if (line.startsWith(caseLine)) onCase?.(Number(line.slice(caseLine.length)));
+	const result = await runWorker<"infer">(
+		{ kind: "infer", ...task, sequence, cases, outputFolder: folder },
+		place,
+		{
+			logPath,
+			timeoutMs,
+			onLine: (line) => {
+				if (line.startsWith(caseLine)) onCase?.(Number(line.slice(caseLine.length)));
+			},
+			isAlone: drawsRandomly(job.model.onnx),
 		},
-		isAlone: drawsRandomly(job.model.onnx),
-	});
+	);
 	const { wallMs } = result;
 	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 	const replies = result.reply.cases;

@@ -23,6 +23,7 @@ import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./kee
 import type { RecordInputs } from "./record-inputs.ts";
 import { findRecordInputs } from "./record-inputs.ts";
 import { findAuthor, parseRecordOptions, type RecordOptions } from "./record-options.ts";
+import { asSequences } from "./record-sequence.ts";
 
 interface Recording {
 	options: RecordOptions;
@@ -41,21 +42,24 @@ export async function runRecord(argv: readonly string[], terminal: Terminal): Pr
 
 /** `same`: nothing was written. @throws ConfigError golden-uninformative, and those of the options' files. */
 export async function recordGolden(
-	options: RecordOptions,
+	given: RecordOptions,
 	terminal: Terminal,
 ): Promise<{ state: "written" | "same"; manifest: GoldenManifest }> {
-	const progress = progressFor(terminal, { quiet: options.quiet });
-	const { out, onnxruntime, onnxruntimeFolder } = options;
+	const progress = progressFor(terminal, { quiet: given.quiet });
+	const { out, onnxruntime, onnxruntimeFolder } = given;
 	const how = { terminal, progress, onnxruntime, onnxruntimeFolder };
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
 		const old = await readManifest(join(out, "golden.json"));
-		const model = await ports.models.read(options.model);
-		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
-		const goesOn = mayGoOn(old, options, model);
-		if (!goesOn) checkChange(old, options, author);
-		const { inputs, generators, cases } = options;
+		const file = await ports.models.read(given.model);
+		const author = await findAuthor(given.author, terminal.cwd, ports.processes);
+		const goesOn = mayGoOn(old, given, file);
+		if (!goesOn) checkChange(old, given, author);
+		const { inputs, generators, cases } = given;
 		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
-		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
+		const { options, ...sequenced } = asSequences(file, given, reused);
+		const finding = { options, model: sequenced.model, reused, scratchFolder };
+		const found = await findRecordInputs(finding, ports);
+		const model = sequenced.fitTo(found.cases);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string) => terminal.err(`note: ${text}\n`);
 		found.notes.forEach(note);
@@ -208,6 +212,7 @@ function assembleGolden(
 		outputs: mustMatch(outputs, options.nonFinite),
 		detections: limits.detections,
 		cases: packed.map(({ golden }) => golden) as GoldenManifest["cases"],
+		sequence: model.sequence,
 		policy,
 		// A calibration is evidence only for the limits that it was made for.
 		calibration: options.propose ? undefined : calibration,
