@@ -380,4 +380,6 @@ export interface SequenceState {
 	shape?: number[];
 	/** The axis that grows. */
 	axis?: number;
+	/** The axis that is as long as the first one of the inputs in `each`. */
+	batch?: number;
 }

@@ -1,8 +1,11 @@
 // Writes trtgate.yml and the workflow for `trtgate init`.
+
+import { findDecoder } from "../onnx/decoder.ts";
 import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";
+import type { DimRange } from "./config.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
@@ -17,7 +20,9 @@ interface StarterOptions {
 }
 
 export function starterConfig(model: OnnxModel, options: StarterOptions): string {
-	const found = findDims(model, options.known);
+	const all = findDims(model, options.known);
+	const decoder = decoderLines(model, all);
+	const found = { ...all, dims: all.dims.filter(({ name }) => !decoder.dims.has(name)) };
 	const name = isName(options.name) ? options.name : cleanName(withoutInvisible(options.name));
 	const lines = [
 		"# What trtgate checks on every change. All keys: https://github.com/trtgate/trtgate/blob/main/docs/configuration.md",
@@ -35,7 +40,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"      fp32: { precision: fp32 }",
 		"      # fp16: { precision: fp16 }",
 		"      # int8: { precision: int8, onnx: models/quantised.onnx, against: fp16 }",
-		...workloadLines(found),
+		...(decoder.dims.size === 0 ? workloadLines(found) : decoder.lines),
 		...goldenLines(options, name),
 		"",
 		"# Limits on the change from base to head, relative to the base. Without this, the defaults hold:",
@@ -84,6 +89,41 @@ function workloadLines({ dims }: FoundDims): string[] {
 	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
 	return [...head, `    workloads: [${workload(single)}, ${workload(batches)}]`];
+}
+
+/** Of a decoder, for which one profile would serve two kinds of work. */
+function decoderLines(
+	model: OnnxModel,
+	{ dims, shapes }: FoundDims,
+): { lines: string[]; dims: ReadonlySet<string> } {
+	const inputs = Object.fromEntries(shapes.map(({ input, shape }) => [input, { shape }]));
+	const { seq, past, total } = findDecoder(model, { inputs })?.dims ?? {};
+	const found = dims.find(({ name }) => name === seq);
+	if (found === undefined || past === undefined || !dims.some(({ name }) => name === past))
+		return { lines: [], dims: new Set() };
+	const cache = { min: 1, opt: 512, max: 1024 };
+	const row = (ofSeq: DimRange, ofPast: DimRange) => {
+		const sum = (end: keyof DimRange) => ofSeq[end] + ofPast[end];
+		const both = { min: sum("min"), opt: sum("opt"), max: sum("max") };
+		const ranges = [[found.name, ofSeq] as const, [past, ofPast] as const];
+		const given = total === undefined ? ranges : [...ranges, [total, both] as const];
+		const texts = given.map(
+			([name, { min, opt, max }]) => `${yamlText(name)}: { min: ${min}, opt: ${opt}, max: ${max} }`,
+		);
+		return `      - { ${texts.join(", ")} }`;
+	};
+	const rows = dims
+		.filter(({ isBatch }) => isBatch)
+		.map(({ name, range }) => `, ${yamlText(name)}: ${range.min}`);
+	const lines = [
+		"    # The first tokens at once, then one after the other with a cache: ranges of tokens and cached positions.",
+		"    profiles:",
+		row(found.range, { min: 0, opt: 1, max: 1 }),
+		row({ min: 1, opt: 1, max: 1 }, cache),
+		"    # The first token, and each further one.",
+		`    workloads: [{ prefill: ${found.range.opt}${rows.join("")} }, { decode: ${cache.opt}${rows.join("")} }]`,
+	];
+	return { lines, dims: new Set([found.name, past, ...(total === undefined ? [] : [total])]) };
 }
 
 function workload(dims: readonly FoundDim[]): string {

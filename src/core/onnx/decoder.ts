@@ -49,6 +49,8 @@ export interface DecoderState {
 	axes: readonly OnnxDim[];
 	/** The axis that grows; null: its size stays. */
 	past: number | null;
+	/** The axis of the rows that the tokens have too. */
+	batch: number | null;
 }
 
 export interface DecoderSource {
@@ -67,9 +69,11 @@ export function findDecoder(model: OnnxModel, source: DecoderSource): Decoder | 
 	const names = [...new Set([...labels.values()].flat().filter((axis) => typeof axis === "string"))];
 	const dims: Partial<DecoderDims> = decoderDims(names, decoder) ?? decoder;
 	const { seq, past, total } = dims;
+	const rows = [...labels.values()].find((axes) => axes.length > 1 && axes.includes(seq ?? ""))?.[0];
 	const state = pairs.map(({ input, output }): DecoderState => {
 		const axes = labels.get(input.name) ?? [];
-		return { input, output, axes, past: axisOf(axes, past) };
+		const batch = typeof rows === "string" ? axisOf(axes, rows) : null;
+		return { input, output, axes, past: axisOf(axes, past), batch };
 	});
 	const stateNames = new Set(pairs.flatMap(({ input, output }) => [input.name, output.name]));
 	const axesOf = (values: Iterable<[string, number | null]>): Axes =>

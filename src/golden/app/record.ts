@@ -56,10 +56,8 @@ export async function recordGolden(
 		if (!goesOn) checkChange(old, given, author);
 		const { inputs, generators, cases } = given;
 		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
-		const { options, ...sequenced } = asSequences(file, given, reused);
-		const finding = { options, model: sequenced.model, reused, scratchFolder };
-		const found = await findRecordInputs(finding, ports);
-		const model = sequenced.fitTo(found.cases);
+		const { options, model } = asSequences(file, given, reused);
+		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string) => terminal.err(`note: ${text}\n`);
 		found.notes.forEach(note);

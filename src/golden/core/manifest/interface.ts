@@ -33,12 +33,14 @@ export function interfaceOf(
 }
 
 function stateOf(sequence: Sequence | undefined): Record<"inputs" | "outputs", OnnxValue[]> {
-	const begun = Object.entries(sequence?.state ?? {}).flatMap(([input, { output, dtype, shape, axis }]) => {
-		if (dtype === undefined || shape === undefined) return [];
-		const dims = shape.map((size, at) => (at === axis ? null : size));
-		const value = { kind: "tensor", dtype: fromDType(dtype), dims } as const;
-		return [{ input: { name: input, ...value }, output: { name: output, ...value } }];
-	});
+	const begun = Object.entries(sequence?.state ?? {}).flatMap(
+		([input, { output, dtype, shape, axis, batch }]) => {
+			if (dtype === undefined || shape === undefined) return [];
+			const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
+			const value = { kind: "tensor", dtype: fromDType(dtype), dims } as const;
+			return [{ input: { name: input, ...value }, output: { name: output, ...value } }];
+		},
+	);
 	return { inputs: begun.map(({ input }) => input), outputs: begun.map(({ output }) => output) };
 }
 

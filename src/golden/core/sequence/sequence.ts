@@ -1,5 +1,5 @@
 // Cases that are sequences: the interface that a decoder has over all steps, what each step gets, and what is compared.
-import type { GoldenManifest, Sequence } from "../../../../generated/golden.ts";
+import type { GoldenManifest, Sequence, SequenceState } from "../../../../generated/golden.ts";
 import type { Decoder } from "../../../core/onnx/decoder.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
@@ -11,19 +11,20 @@ export type { Sequence };
 type Tensors = Readonly<Record<string, Tensor>>;
 type Shapes = Readonly<Record<string, { shape: readonly number[] }>>;
 
-/** @param sizeOf the size of a dimension of the state, such as the batch. */
+/** @param sizeOf the size of a dimension of the state. */
 export function sequenceOf(
 	{ each, all, outputs, state }: Decoder,
 	steps: number,
 	sizeOf: (dim: string) => number,
 ): Sequence {
-	const entries = state.map(({ input, output, axes: dims, past }) => {
+	const entries = state.map(({ input, output, axes: dims, past, batch }) => {
 		const dtype = toDType(input.dtype) ?? undefined;
 		if (past === null || dtype === undefined) return [input.name, { output: output.name }] as const;
 		const shape = dims.map((dim, at) =>
 			at === past ? 0 : typeof dim === "number" ? dim : sizeOf(dim ?? ""),
 		);
-		return [input.name, { output: output.name, dtype, shape, axis: past }] as const;
+		const rows = batch === null ? {} : { batch };
+		return [input.name, { output: output.name, dtype, shape, axis: past, ...rows }] as const;
 	});
 	return { steps, each, all, outputs, state: Object.fromEntries(entries) };
 }
@@ -90,8 +91,8 @@ export function stepShapes(sequence: Sequence, inputs: Shapes): Record<string, {
 			const axis = own(each, name);
 			return [name, axis === undefined ? resize(shape, own(all, name), to) : resize(shape, axis, to - from)];
 		});
-		const carried = Object.entries(state).flatMap(([name, { shape, axis }]) =>
-			shape === undefined ? [] : [[name, resize(shape, axis, from)]],
+		const carried = Object.entries(state).flatMap(([name, one]) =>
+			one.shape === undefined ? [] : [[name, resize(beginShape(one, sequence, inputs), one.axis, from)]],
 		);
 		return Object.fromEntries([...fed, ...carried]);
 	});
@@ -103,7 +104,7 @@ export async function runSteps(
 	inputs: Tensors,
 	run: (feeds: Tensors) => Promise<Tensors>,
 ): Promise<Record<string, Tensor>> {
-	let carried = beginning(sequence);
+	let carried = beginning(sequence, inputs);
 	const steps: Tensors[] = [];
 	for (const span of spansOf(sequence, inputs)) {
 		const outputs = await run({ ...cutInputs(sequence, inputs, span), ...carried });
@@ -120,7 +121,7 @@ export async function runSteps(
 
 export function firstStep(sequence: Sequence, inputs: Tensors): Tensors {
 	const [span = { from: 0, to: 1 }] = spansOf(sequence, inputs);
-	return { ...cutInputs(sequence, inputs, span), ...beginning(sequence) };
+	return { ...cutInputs(sequence, inputs, span), ...beginning(sequence, inputs) };
 }
 
 function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span): Tensors {
@@ -133,12 +134,20 @@ function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span)
 }
 
 /** What the first step carries. */
-export function beginning({ state }: Sequence): Tensors {
-	const begun = Object.entries(state).flatMap(([name, { dtype = "float32", shape }]) => {
-		if (shape === undefined) return [];
+export function beginning(sequence: Sequence, inputs: Shapes): Tensors {
+	const begun = Object.entries(sequence.state).flatMap(([name, one]) => {
+		if (one.shape === undefined) return [];
+		const { dtype = "float32" } = one;
+		const shape = beginShape(one, sequence, inputs);
 		return [[name, { dtype, shape, data: new Uint8Array(tensorBytes({ dtype, shape })) }]];
 	});
 	return Object.fromEntries(begun);
+}
+
+function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes): number[] {
+	const [tokens = ""] = Object.keys(each);
+	const rows = own(inputs, tokens)?.shape[0] ?? 1;
+	return shape.map((size, at) => (at === batch ? rows : size));
 }
 
 function joinSteps(
@@ -174,7 +183,7 @@ function joinTensors(parts: readonly Tensor[], axis: number): Tensor | null {
 	}));
 	const sizes = parts.map(({ shape }) => shape[axis] ?? 1);
 	const beside = ({ shape }: Tensor) => shape.toSpliced(axis, 1).join();
-	if (first === undefined || new Set(parts.map(beside)).size > 1) return null;
+	if (first === undefined || axis >= first.shape.length || new Set(parts.map(beside)).size > 1) return null;
 	const shape = first.shape.map((size, at) =>
 		at === axis ? sizes.reduce((sum, one) => sum + one, 0) : size,
 	);

@@ -172,7 +172,7 @@ export function encodeCase(
 	given: Readonly<Record<string, Tensor>>,
 	{ beside = [], runs, sequence }: CaseOptions = {},
 ): Uint8Array[] {
-	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence) };
+	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
 		name,
