@@ -12,14 +12,14 @@ import onnxruntime
 
 root = pathlib.Path(__file__).parents[2]
 folder = root / "test/fixtures/decoder"
-sizes = "--masked --layers 2 --dim 16 --heads 4 --kv-heads 2 --vocab 32".split()
+sizes = "--masked --layers 1 --dim 32 --heads 2 --kv-heads 2 --vocab 32".split()
 folder.mkdir(exist_ok=True)
 for fault in (None, "scale", "rope", "kv-head"):
     more = [] if fault is None else ["--fault", fault]
     path = folder / f"{fault or 'base'}.onnx"
     subprocess.run([sys.executable, root / "bench/decoder.py", path, *sizes, *more], check=True)
 
-rows, length, steps = 2, 12, 7
+rows, length, steps = 2, 24, 7
 tokens = np.random.default_rng(7).integers(0, 32, (rows, length))
 session = onnxruntime.InferenceSession(folder / "base.onnx", providers=["CPUExecutionProvider"])
 names = [one.name for one in session.get_inputs() if one.name.startswith("past")]
@@ -32,7 +32,7 @@ def run(start, end, cache):
     return logits[:, -1:], dict(zip(names, present))
 
 
-cache = {name: np.zeros((rows, 2, 0, 4), np.float32) for name in names}
+cache = {name: np.zeros((rows, 2, 0, 16), np.float32) for name in names}
 answers, cache = run(0, length - steps, cache)
 for position in range(length - steps, length):
     answer, cache = run(position, position + 1, cache)
