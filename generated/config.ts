@@ -170,6 +170,7 @@ export interface ModelFile {
 	workloads?: WorkloadFile[];
 	/** The golden manifest, relative to this file. */
 	golden?: string;
+	decoder?: DecoderFile;
 	"golden-notice"?: NoticeFile;
 	probes?: ProbesFile;
 	gates?: GatesFile;
@@ -235,10 +236,14 @@ export interface WorkloadFile {
 	name?: string;
 	streams?: number;
 	every?: Duration;
-	/** Sizes of dimensions whose names are also keys here: name, streams, every, dims, sweep, gates. */
+	/** Sizes of dimensions whose names are also keys here: name, streams, every, dims, prefill, decode, sweep, gates. */
 	dims?: {
 		[k: string]: number;
 	};
+	/** Of a decoder: the tokens of a prompt, with an empty cache. Times the first token. */
+	prefill?: number;
+	/** Of a decoder: the positions in its cache. Times one token more. */
+	decode?: number;
 	sweep?: SweepFile;
 	gates?: GatesFile;
 	[k: string]: unknown;
@@ -306,6 +311,19 @@ export interface GrowthFile {
 export interface SloFile {
 	p99: Duration;
 	rate: string;
+}
+/** What a decoder's inputs and outputs mean, where their names do not show it. */
+export interface DecoderFile {
+	/** Dimension of the tokens of one step. Default: the one named like it, such as sequence_length. */
+	seq?: string;
+	/** Dimension of the positions in the cache. Default: the one named like it, such as past_sequence_length. */
+	past?: string;
+	/** Dimension of both together, where the model has one. Default: the one named like it, such as total_sequence_length. */
+	total?: string;
+	/** Inputs that an output of the step before fills, as input: output. Found by name: past… and present…. */
+	state?: {
+		[k: string]: string;
+	};
 }
 /** Smallest share of the tested defects that a golden must notice to be recorded, by precision. */
 export interface NoticeFile {

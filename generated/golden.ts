@@ -100,6 +100,7 @@ export interface GoldenManifest {
 	/** Outputs that together hold the boxes of a detector, compared box by box whatever their order. */
 	detections?: [Detections, ...Detections[]];
 	cases: [GoldenCase, ...GoldenCase[]];
+	sequence?: Sequence;
 	policy?: {
 		/** When the model is not the one the golden was made from. compare (default): judge the outputs anyway and say so; warn, fail: call the golden stale without judging. */
 		onModelChange?: "compare" | "warn" | "fail";
@@ -360,4 +361,30 @@ export interface TensorStatistics {
 	std: number | null;
 	nan: number;
 	inf: number;
+}
+/** Each case is a sequence that a decoder runs in steps: the beginning at once, then one position after the other. Axes are by name of the input or output. */
+export interface Sequence {
+	/** Positions that run one by one; those before them are the beginning. */
+	steps: number;
+	each: Axes;
+	all?: Axes;
+	outputs?: Axes;
+	/** Inputs that an output of the step before fills, such as a KV cache. */
+	state: {
+		[k: string]: SequenceState;
+	};
+}
+export interface Axes {
+	[k: string]: number;
+}
+export interface SequenceState {
+	/** The output that gives it to the next step. */
+	output: string;
+	dtype?: DType;
+	/** At the beginning, when it holds zeros or nothing. Absent: the case has the input. */
+	shape?: number[];
+	/** The axis that grows. */
+	axis?: number;
+	/** The axis that is as long as the first one of the inputs in `each`. */
+	batch?: number;
 }

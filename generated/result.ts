@@ -364,6 +364,8 @@ export interface GoldenCheck {
 	slice?: CheckedSlice;
 	/** The worst slice along the batch axis, where slices are judged one by one. */
 	sample?: number;
+	/** Of a sequence: the first position whose answer fails. */
+	position?: number;
 	got: Numeric | null;
 	allowed: number | null;
 	bound: Bound;

@@ -26,6 +26,10 @@ plugins' printf too, goes to standard error. A frame, all numbers little-endian:
 To the worker:
     {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
                                                       once for each id, all at the same time
+    {"kind": "sequence", "id": text, "plan": {"spans": [[from, to], ...], "each": {input: axis}, "all": {input: axis},
+     "outputs": {output: axis}, "state": {input: {"output": name}}}, "tensors": [...]}
+                                                      a case in steps: "each" inputs get the positions of a span, "all" inputs
+                                                      those before too, and a state what an output of the step before gave
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
     {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
@@ -770,8 +774,9 @@ class Engine:
             "outputs": [port.describe() for port in self.outputs],
         }
 
-    def run(self, feeds, payload, count):
-        """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call."""
+    def run(self, feeds, payload, count, carried=()):
+        """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call; without
+        the outputs that a sequence carries to its next step."""
         lanes = self.open_lanes(count)
         self.logger.errors.clear()
         try:
@@ -782,7 +787,7 @@ class Engine:
             for _ in range(1 if len(lanes) == 1 else ROUNDS):
                 for lane in lanes:
                     lane.execute()
-            return [lane.collect() for lane in lanes]
+            return [lane.collect(carried) for lane in lanes]
         except RuntimeError as error:
             # What TensorRT's Python raises where C++ returns false.
             self.forget(lanes)
@@ -930,12 +935,30 @@ class Engine:
             if port.allocator is not None and port.allocator.problem is not None:
                 raise port.allocator.problem
 
-    def collect(self):
+    def hand_over(self, name, output):
+        """An output's memory becomes that of the input that it feeds in the next step, and the other way round."""
+        target = self.inputs.get(name)
+        source = next((port for port in self.outputs if port.name == output), None)
+        if target is None or source is None:
+            raise Refusal("input", "the engine has no input %s that output %s could feed" % (name, output), name)
+        if target.dtype != source.dtype or target.host or source.host or source.now is None:
+            raise Refusal("input", "output %s cannot feed input %s: another type, on the host, or of a shape that the data decides" % (output, name), name)
+        if source.alias is None:
+            target.device_buffer, source.device_buffer = source.device_buffer, target.device_buffer
+        elif source.alias != name:
+            raise Refusal("input", "output %s lies in the memory of %s, not of %s" % (output, source.alias, name), name)
+        self.prepared = None
+        # Nothing to copy: it is there already.
+        return Feed(source.now, 0, 0)
+
+    def collect(self, carried=()):
         if any(port.now is None for port in self.outputs):
             self.cuda.wait()
             self.raise_allocation()
         tensors, parts, total = [], [], 0
         for port in self.outputs:
+            if port.name in carried:
+                continue
             shape = self.final_shape(port)
             size = byte_count(port.dtype, shape)
             total += size
@@ -988,6 +1011,77 @@ def read_case(header, payload_bytes, inputs):
         if name not in feeds:
             raise Refusal("input", "input %s is missing" % name, name)
     return feeds
+
+
+# Sequences
+
+
+def run_sequence(engine, plan, feeds, payload):
+    """A case in steps; their outputs, put together."""
+    state = {name: one["output"] for name, one in plan["state"].items()}
+    each, grown, axes = plan["each"], plan.get("all", {}), plan.get("outputs", {})
+    memory, steps, total, carried = HostBuffer(), [], 0, {}
+    profile = None
+    for start, end in plan["spans"]:
+        step, pieces = {}, []
+        for name, feed in feeds.items():
+            if name in carried:
+                step[name] = carried[name]
+                continue
+            view = payload.view(feed.at + feed.size)[feed.at :]
+            if name in each:
+                view, shape = cut(view, feed.shape, each[name], start, end)
+            elif name in grown:
+                view, shape = cut(view, feed.shape, grown[name], 0, end)
+            else:
+                shape = feed.shape
+            step[name] = Feed(shape, sum(len(piece) for piece in pieces), len(view))
+            pieces.append(view)
+        data = b"".join(pieces)
+        memory.reserve(max(1, len(data)))
+        memory.view(len(data))[:] = data
+        used, tensors, parts = engine.run(step, memory, 1, state.values())[0]
+        profile = used if profile is None else profile
+        steps.append([last_of(tensor, part, axes.get(tensor["name"])) for tensor, part in zip(tensors, parts)])
+        total += sum(len(data) for _, _, data in steps[-1])
+        engine.check_size(total, "a sequence")
+        carried = {name: engine.hand_over(name, output) for name, output in state.items()}
+    joined = [join(parts, axes.get(parts[0][0]["name"], 0)) for parts in zip(*steps)]
+    return profile, [tensor for tensor, _ in joined], [data for _, data in joined]
+
+
+def cut(view, shape, axis, start, end):
+    """Places start to end along an axis."""
+    rows = 1
+    for size in shape[:axis]:
+        rows *= size
+    whole = len(view) // max(1, rows)
+    inner = whole // max(1, shape[axis])
+    parts = [view[row * whole + start * inner : row * whole + end * inner] for row in range(rows)]
+    return b"".join(parts), shape[:axis] + (end - start,) + shape[axis + 1 :]
+
+
+def last_of(tensor, part, axis):
+    """A copy, because the next step overwrites it."""
+    shape = tuple(tensor["shape"])
+    if axis is None:
+        return tensor, shape or (1,), bytes(part)
+    data, shape = cut(part, shape, axis, max(0, shape[axis] - 1), shape[axis])
+    return tensor, shape, data
+
+
+def join(steps, axis):
+    tensor, first, _ = steps[0]
+    beside = {shape[:axis] + shape[axis + 1 :] for _, shape, _ in steps}
+    if len(beside) > 1:
+        raise Refusal("execution", "output %s has another shape in each step" % tensor["name"], tensor["name"])
+    shape = first[:axis] + (sum(shape[axis] for _, shape, _ in steps),) + first[axis + 1 :]
+    rows = 1
+    for size in first[:axis]:
+        rows *= size
+    sizes = [len(data) // max(1, rows) for _, _, data in steps]
+    data = b"".join(data[row * size : (row + 1) * size] for row in range(rows) for size, (_, _, data) in zip(sizes, steps))
+    return dict(tensor, shape=list(shape), bytes=len(data)), data
 
 
 def time_runs(engine, runs, feeds, payload):
@@ -1166,7 +1260,10 @@ def answer(channel, engine, header, payload_bytes):
                 figures = time_runs(engine, header["runs"], feeds, channel.buffer)
                 channel.write(dict(figures, kind="figures", id=names[0]))
                 return True
-            results = engine.run(feeds, channel.buffer, len(names))
+            if kind == "sequence":
+                results = [run_sequence(engine, header["plan"], feeds, channel.buffer)]
+            else:
+                results = engine.run(feeds, channel.buffer, len(names))
             if engine.options.mode in ("soak", "load"):
                 keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
@@ -1198,7 +1295,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "refit", "start-up", "soak", "load"):
+        if kind not in ("case", "sequence", "refit", "start-up", "soak", "load"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST

@@ -77,6 +77,7 @@ export interface GoldenWorkerJob
 	enginePath: string;
 	/** Whose weights a refit gives. */
 	onnxPath: string;
+	sequence?: ModelOnDisk["sequence"];
 	/** The plan holds no weights: it gets the file's before the first case. */
 	isStripped: boolean;
 	device: number;

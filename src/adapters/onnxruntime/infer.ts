@@ -43,10 +43,12 @@ interface CasesJob {
 /** @throws ToolError tool-output if the worker's reply and its files do not fit the cases. */
 export async function runCases(job: CasesJob, folder: string, place: WorkerPlace): Promise<InferResult> {
 	const { task, logPath, timeoutMs, onCase } = job;
+	const { sequence } = job.model;
 	const mayStop = task.resumes !== undefined;
 	let done = 0;
 	const cases = await placeCases(job.cases, folder);
-	const result = await runWorker<"infer">({ kind: "infer", ...task, cases, outputFolder: folder }, place, {
+	const request = { kind: "infer", ...task, sequence, cases, outputFolder: folder } as const;
+	const result = await runWorker<"infer">(request, place, {
 		logPath,
 		timeoutMs,
 		onLine: (line) => {

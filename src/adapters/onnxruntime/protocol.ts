@@ -1,5 +1,5 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
-import type { DType } from "../../../generated/golden.ts";
+import type { DType, Sequence } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { DefectVerdict, Trial } from "../../golden/core/record/defects/judge.ts";
@@ -18,6 +18,8 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
+	/** How each case runs in steps. */
+	sequence?: Sequence | undefined;
 	resultPath: string;
 	/** The process lives on for the next job. */
 	stays?: true;

@@ -39,6 +39,11 @@ export const recordTable = {
 		},
 		dims: { ...dims, otherwise: "the config's `opt`, else found by trial" },
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
+		steps: {
+			value: "N",
+			does: "Of a decoder with a cache: tokens that run one by one after the first ones; 0: no steps.",
+			default: "16",
+		},
 		preprocess: {
 			value: "FILE",
 			does: "How images and text become tensors.",

@@ -2,6 +2,7 @@
 import type {
 	AcceptFile,
 	BaseFile,
+	DecoderFile,
 	MeasureWhen,
 	Precision,
 	ProbeName,
@@ -134,6 +135,8 @@ export interface ModelConfig {
 	name: string;
 	onnx: string;
 	prepare?: PrepareConfig;
+	/** Where the names of inputs, outputs and dimensions do not show it. */
+	decoder?: DecoderFile;
 	inputs: Readonly<Record<string, InputConfig>>;
 	/** Share of tested defects that a golden must notice; empty for the defaults. */
 	notice: Readonly<Partial<Record<Precision, number>>>;

@@ -1,8 +1,11 @@
 // Writes trtgate.yml and the workflow for `trtgate init`.
+
+import { findDecoder } from "../onnx/decoder.ts";
 import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";
+import type { DimRange } from "./config.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
@@ -44,7 +47,10 @@ export function starterConfig(models: readonly (readonly string[])[], schema: st
 /** The lines of one model below `models:`, indented by two. */
 export function starterModel(model: OnnxModel, options: StarterModel): string[] {
 	const { name, onnxPath, known, comments, isFirst = true } = options;
-	const found = findDims(model, known);
+	const all = findDims(model, known);
+	const decoder = decoderLines(model, all);
+	const found = { ...all, dims: all.dims.filter(({ name }) => !decoder.dims.has(name)) };
+	const timed = ["    # Shapes to time, one row each in the report.", `    workloads: ${workloadList(found)}`];
 	const lines = [
 		`  ${yamlText(name)}:`,
 		`    onnx: ${yamlText(onnxPath)}`,
@@ -54,8 +60,7 @@ export function starterModel(model: OnnxModel, options: StarterModel): string[] 
 		"      fp32: { precision: fp32 }",
 		"      # fp16: { precision: fp16 }",
 		"      # int8: { precision: int8, onnx: models/quantised.onnx, against: fp16 }",
-		"    # Shapes to time, one row each in the report.",
-		`    workloads: ${workloadList(found)}`,
+		...(decoder.dims.size === 0 ? timed : decoder.lines),
 		`    # Expected outputs; \`trtgate golden record --model ${name} --inputs FOLDER\` records them from real inputs.`,
 		`    # golden: ${starterGolden(name)}`,
 	];
@@ -114,6 +119,41 @@ function workloadList({ dims }: FoundDims): string {
 	if (batches.length === 0) return `[${workload(dims.slice(0, 3))}]`;
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
 	return `[${workload(single)}, ${workload(batches)}]`;
+}
+
+/** Of a decoder, for which one profile would serve two kinds of work. */
+function decoderLines(
+	model: OnnxModel,
+	{ dims, shapes }: FoundDims,
+): { lines: string[]; dims: ReadonlySet<string> } {
+	const inputs = Object.fromEntries(shapes.map(({ input, shape }) => [input, { shape }]));
+	const { seq, past, total } = findDecoder(model, { inputs })?.dims ?? {};
+	const found = dims.find(({ name }) => name === seq);
+	if (found === undefined || past === undefined || !dims.some(({ name }) => name === past))
+		return { lines: [], dims: new Set() };
+	const cache = { min: 1, opt: 512, max: 1024 };
+	const row = (ofSeq: DimRange, ofPast: DimRange) => {
+		const sum = (end: keyof DimRange) => ofSeq[end] + ofPast[end];
+		const both = { min: sum("min"), opt: sum("opt"), max: sum("max") };
+		const ranges = [[found.name, ofSeq] as const, [past, ofPast] as const];
+		const given = total === undefined ? ranges : [...ranges, [total, both] as const];
+		const texts = given.map(
+			([name, { min, opt, max }]) => `${yamlText(name)}: { min: ${min}, opt: ${opt}, max: ${max} }`,
+		);
+		return `      - { ${texts.join(", ")} }`;
+	};
+	const rows = dims
+		.filter(({ isBatch }) => isBatch)
+		.map(({ name, range }) => `, ${yamlText(name)}: ${range.min}`);
+	const lines = [
+		"    # The first tokens at once, then one after the other with a cache: ranges of tokens and cached positions.",
+		"    profiles:",
+		row(found.range, { min: 0, opt: 1, max: 1 }),
+		row({ min: 1, opt: 1, max: 1 }, cache),
+		"    # The first token, and each further one.",
+		`    workloads: [{ prefill: ${found.range.opt}${rows.join("")} }, { decode: ${cache.opt}${rows.join("")} }]`,
+	];
+	return { lines, dims: new Set([found.name, past, ...(total === undefined ? [] : [total])]) };
 }
 
 function workload(dims: readonly FoundDim[]): string {

@@ -132,7 +132,7 @@ export function generateCases(
 	const made = Array.from({ length: cases }, (_, index): CaseToRecord => {
 		const caseIndex = index + (generating.from ?? 0);
 		const { tensors, kinds } = drawInputs({}, recipes, caseIndex);
-		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length");
+		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length" && kind !== "positions");
 		const id = `${caseIndex + 1}-${(telling.length === 0 ? kinds : telling).join("-")}`;
 		return { id, tags: ["generated"], inputs: tensors };
 	});

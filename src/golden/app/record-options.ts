@@ -12,6 +12,7 @@ import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { starterGolden } from "../../core/config/init.ts";
 import { usageError } from "../../core/errors.ts";
+import type { DecoderSource } from "../../core/onnx/decoder.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
@@ -40,7 +41,14 @@ export async function parseRecordOptions(
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
 		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
-		: { home: cwd, sizes: { dims: {}, inputs: {} }, timed: [], mayBeOne: [], notice: defaultLeastShares };
+		: {
+				home: cwd,
+				sizes: { dims: {}, inputs: {} },
+				timed: [],
+				mayBeOne: [],
+				notice: defaultLeastShares,
+				decoder: {},
+			};
 	const given = args.text("out");
 	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
@@ -65,6 +73,8 @@ export async function parseRecordOptions(
 		mayBeOne: configured.mayBeOne,
 		timed: whether === "none" ? [] : configured.timed,
 		addsTimed: whether === "config",
+		steps: wholeNumber(args, "steps", 0, 65_536),
+		decoder: configured.decoder,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
 		reason: args.text("reason"),
@@ -103,6 +113,7 @@ interface Configured {
 	/** Dimensions that an engine takes at size 1. */
 	mayBeOne: readonly string[];
 	notice: LeastShares;
+	decoder: Pick<DecoderSource, "decoder" | "pointer">;
 }
 
 async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
@@ -125,6 +136,7 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 		timed: timedSizes(model),
 		mayBeOne: ranges.flatMap(([dim, { min }]) => (min <= 1 ? [dim] : [])),
 		notice: { ...Object.fromEntries(shares), ...model.notice },
+		decoder: { decoder: model.decoder, pointer: `${model.pointer}/decoder` },
 	};
 }
 
@@ -153,7 +165,12 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(args: RecordArguments, name: "cases" | "seed", least: number, most: number): number {
+function wholeNumber(
+	args: RecordArguments,
+	name: "cases" | "seed" | "steps",
+	least: number,
+	most: number,
+): number {
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= least && value <= most) return value;

@@ -23,6 +23,7 @@ import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./kee
 import type { RecordInputs } from "./record-inputs.ts";
 import { findRecordInputs } from "./record-inputs.ts";
 import { findAuthor, type RecordOptions } from "./record-options.ts";
+import { asSequences } from "./record-sequence.ts";
 
 interface Recording {
 	options: RecordOptions;
@@ -38,21 +39,22 @@ interface Recording {
 
 /** `same`: nothing was written. @throws ConfigError golden-uninformative, and those of the options' files. */
 export async function recordGolden(
-	options: RecordOptions,
+	given: RecordOptions,
 	terminal: Terminal,
 ): Promise<{ state: "written" | "same"; manifest: GoldenManifest }> {
-	const progress = progressFor(terminal, { quiet: options.quiet });
-	const { out, onnxruntime, onnxruntimeFolder } = options;
+	const progress = progressFor(terminal, { quiet: given.quiet });
+	const { out, onnxruntime, onnxruntimeFolder } = given;
 	const how = { terminal, progress, onnxruntime, onnxruntimeFolder };
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
-		const budget = recordBudget(options.timeLimitMs, ports.clock);
+		const budget = recordBudget(given.timeLimitMs, ports.clock);
 		const old = await readManifest(join(out, "golden.json"));
-		const model = await ports.models.read(options.model);
-		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
-		const start = startOf(old, options, model);
+		const file = await ports.models.read(given.model);
+		const author = await findAuthor(given.author, terminal.cwd, ports.processes);
+		const start = startOf(old, given, file);
 		if (start.kept !== null) return { state: "same", manifest: start.kept };
-		if (!start.goesOn) checkChange(old, options, author);
+		if (!start.goesOn) checkChange(old, given, author);
 		const { reused, completes } = start;
+		const { options, model } = asSequences(file, given, reused);
 		const found = await findRecordInputs({ options, model, reused, scratchFolder, budget }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string) => terminal.err(`note: ${text}\n`);
@@ -250,6 +252,7 @@ function assembleGolden(
 		outputs: mustMatch(outputs, options.nonFinite),
 		detections: limits.detections,
 		cases: packed.map(({ golden }) => golden) as GoldenManifest["cases"],
+		sequence: model.sequence,
 		policy,
 		// A calibration is evidence only for the limits that it was made for.
 		calibration: options.propose ? undefined : calibration,

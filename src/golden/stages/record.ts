@@ -6,6 +6,7 @@ import type {
 	NoiseFloor,
 	RoundingRecord,
 	SensitivityRecord,
+	Sequence,
 } from "../../../generated/golden.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { feeds, isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
@@ -21,6 +22,7 @@ import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
+import { own } from "../core/tensor/tensor.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import {
 	type Answers,
@@ -116,8 +118,8 @@ async function draftGolden(input: RecordInput, ports: RecordPorts) {
 	if (input.old !== null && !input.proposes)
 		return { draft: input.assemble(evidence, { ...input.old, why: [] }), answers, why: [] };
 	ports.progress.stage("limits", 0);
-	const { onnx } = input.model;
-	const proposed = proposeLimits(evidence, onnx);
+	const { onnx, sequence } = input.model;
+	const proposed = proposeLimits(evidence, onnx, sequence);
 	const manifest = input.assemble(evidence, proposed);
 	const network = networkTraits(onnx);
 	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
@@ -165,7 +167,11 @@ async function gatherEvidence(input: RecordInput, ports: RecordPorts): Promise<E
 	return { answers, noise, rounding, strayed: { noise: runs, rounded }, unfinished };
 }
 
-function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limits {
+function proposeLimits(
+	{ answers, noise }: Evidence,
+	{ graph }: OnnxModel,
+	sequence: Sequence | undefined,
+): Limits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
@@ -176,7 +182,8 @@ function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limi
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		// A file may declare its outputs wrongly, even their rank.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
-		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
+		const steps = sequence && (own(sequence.outputs, name) ?? 0);
+		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched, steps });
 		const { comparators, ...plain } = proposal.output;
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;

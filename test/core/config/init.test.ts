@@ -51,6 +51,25 @@ it("starterConfig gives an axis that is named as a sum the sum of the ranges", (
 	});
 });
 
+it("starterConfig times a decoder's first token and each further one, in a profile each", () => {
+	const inputs = [
+		{ ...value("input_ids", ["b", "seq"]), dtype: "int64" } as const,
+		value("past.0", ["b", "past", 8]),
+		value("mask", ["b", "past + seq"]),
+	];
+	const decoder = model(inputs);
+	const graph = { ...decoder.graph, outputs: [value("present.0", ["b", "past + seq", 8])] };
+	const [engine] = loaded(starter({ ...decoder, graph }, options)).models[0]?.engines ?? [];
+	expect(engine?.workloads).toMatchObject([
+		{ name: "first token · prefill 128 · b 1", dims: { b: 1, seq: 128, past: 0, "past + seq": 128 } },
+		{ name: "per token · decode 512 · b 1", dims: { b: 1, seq: 1, past: 512, "past + seq": 513 } },
+	]);
+	expect(engine?.profiles).toMatchObject([
+		{ seq: { max: 512 }, past: { min: 0, max: 1 }, "past + seq": { min: 1, opt: 129, max: 513 } },
+		{ seq: { max: 1 }, past: { min: 1, max: 1024 }, "past + seq": { min: 2, opt: 513, max: 1025 } },
+	]);
+});
+
 it("starterConfig leaves the limits to the defaults, and its comments state them", () => {
 	const text = starter(model([]), options);
 	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;

@@ -45,11 +45,14 @@ function sentenceOf(text: string): string {
 
 function placeOf({ check, verdict }: Judged, totalCases: number): string {
 	if (verdict.scope === "set") return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
-	const place = present([
-		totalCases !== 1 && `case ${quoted(verdict.case, 60)}`,
-		check.sample !== undefined && `sample ${check.sample}`,
-	]);
+	const place = present([totalCases !== 1 && `case ${quoted(verdict.case, 60)}`, sampleText(check)]);
 	return place.length === 0 ? "" : ` (${place.join(", ")})`;
+}
+
+/** In a sequence, the steps after the first wrong one follow from it. */
+function sampleText({ sample, position }: GoldenCheck): string {
+	if (position !== undefined) return `first at position ${position}`;
+	return sample === undefined ? "" : `sample ${sample}`;
 }
 
 /** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
@@ -198,7 +201,7 @@ const columns: readonly Column<Judged>[] = [
 		},
 	),
 	long("metric", ({ check }) => {
-		return `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`;
+		return present([checkLabel(check), sampleText(check)]).join(", ");
 	}),
 	numeric("base engine", ({ check }) => formatValue(check.base ?? null), {
 		sortBy: ({ check }) => sortable(check.base),

@@ -116,6 +116,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 interface Run {
 	arguments: readonly string[];
 	cases: readonly WorkerCase[];
+	sequence?: GoldenWorkerJob["sequence"];
 	timeoutMs: number;
 	logPath?: string;
 	onCase?(done: number): void;
@@ -130,6 +131,7 @@ async function converse(
 	const conversation = createConversation({
 		cases: run.cases,
 		payloadBytes,
+		sequence: run.sequence,
 		onCase: run.onCase,
 		onFault: () => stop.abort(),
 	});

@@ -16,6 +16,7 @@ import {
 	noiseOfPart,
 	usualRoundings,
 } from "../record/noise-floor.ts";
+import { positionAfter } from "../sequence/sequence.ts";
 import {
 	elementCount,
 	isFloating,
@@ -125,7 +126,7 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 		const isMissingInBase = sides.base !== undefined && base === undefined;
 		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
-	const { outputs, detections } = input.manifest;
+	const { outputs, detections, sequence } = input.manifest;
 	const spec = own(outputs, name);
 	// Boxes come in any order and number: element by element only if comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
@@ -133,7 +134,8 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	const { precision, basePrecision, relativeL2 } = input;
 	const labels = own(golden.labels, name);
 	const answers = input.answers && (input.answers.get(name) ?? []);
-	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
+	const positionOf = sequence && ((step: number) => positionAfter(sequence, golden.inputs, step));
+	const context = { spec, precision, basePrecision, relativeL2, labels, answers, positionOf };
 	const checked = checkOutput({ name, expected, got, base }, context);
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
 	const growth = errorGrowthChecks(checked.checks, name, { expected, got, base }, growthRule(input));

@@ -5,6 +5,7 @@ import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
 import type { LoadRequest } from "../../../core/load/measured.ts";
 import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
+import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 
 const protocolVersion = 1;
@@ -159,12 +160,21 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** In order, not copied. `beside`: ids of the same case at the same time, each with a result. `runs`: to be timed. */
+interface CaseOptions {
+	/** Ids of the same case at the same time, each with a result. */
+	beside?: readonly string[];
+	/** To be timed. */
+	runs?: number | undefined;
+	sequence?: Sequence | undefined;
+}
+
+/** In order, not copied. */
 export function encodeCase(
 	id: string,
-	inputs: Readonly<Record<string, Tensor>>,
-	{ beside = [], runs }: { beside?: readonly string[]; runs?: number | undefined } = {},
+	given: Readonly<Record<string, Tensor>>,
+	{ beside = [], runs, sequence }: CaseOptions = {},
 ): Uint8Array[] {
+	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
 		name,
@@ -174,8 +184,9 @@ export function encodeCase(
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	const kind = runs === undefined ? "case" : "start-up";
-	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, tensors };
+	const kind = sequence !== undefined ? "sequence" : runs === undefined ? "case" : "start-up";
+	const plan = sequence && { ...sequence, spans: spansOf(sequence, given).map(({ from, to }) => [from, to]) };
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, plan, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 

@@ -236,6 +236,9 @@ class IExecutionContext:
             return (len(self.shapes[tensor["from"]]), -1)
         if tensor["op"] == "reshape":
             return tuple(self.values(tensor["to"]))
+        if tensor["op"] == "append":
+            rows, size = self.shapes[tensor["from"]]
+            return rows, size + self.shapes[tensor["to"]][1]
         return self.shapes[tensor["from"]]
 
     def get_max_output_size(self, name):
@@ -299,6 +302,28 @@ class IExecutionContext:
         ctypes.memmove(self.addresses[tensor["name"]], self.addresses[source], bytes_of(tensor["dtype"], self.shapes[source]))
 
     run_reshape = run_same
+
+    def row(self, name, index):
+        size = self.shapes[name][1]
+        return list(self.floats(name)[index * size : (index + 1) * size])
+
+    def write(self, name, values):
+        (ctypes.c_float * len(values)).from_address(self.addresses[name])[:] = values
+
+    def run_append(self, tensor):
+        """Each row of a cache and what is new, as a decoder's concatenation."""
+        rows = range(self.shapes[tensor["from"]][0])
+        self.write(tensor["name"], [value for row in rows for part in ("to", "from") for value in self.row(tensor[part], row)])
+
+    def run_running(self, tensor):
+        """Running sums that begin with the sum of the cache's row."""
+        sums = []
+        for row in range(self.shapes[tensor["from"]][0]):
+            total = sum(self.row(tensor["to"], row))
+            for value in self.row(tensor["from"], row):
+                total += value
+                sums.append(total)
+        self.write(tensor["name"], sums)
 
     def run_nothing(self, tensor):
         pass

@@ -40,6 +40,7 @@ export function defaultGenerators(
 
 function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
 	const { name, dtype, shape } = input;
+	if (isPositions(input, values)) return setting({ kind: "positions" }, "places in the sequence");
 	if (values.kind === "range")
 		return data({ kind: "tokens", range: [Math.ceil(values.low), Math.floor(values.high)] }, values.why);
 	if (values.kind === "unused") return setting({ kind: "zeros" }, "the model does not read it");
@@ -54,6 +55,13 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 	return isFloating(dtype)
 		? data({ kind: looksLikePicture(shape) ? "image" : "normal" })
 		: wholeNumbers(dtype, values);
+}
+
+/** Drawn ones would ask for what no user asks. */
+function isPositions({ name, dtype, shape }: InputToFill, values: InputValues): boolean {
+	const last = (shape.at(-1) ?? 1) - 1;
+	const fits = values.kind !== "range" || (values.low <= 0 && values.high >= last);
+	return /position(s|_?ids?)?$/i.test(name) && !isFloating(dtype) && shape.length === 2 && fits;
 }
 
 function placesIn(
