@@ -50,7 +50,10 @@ export function starterModel(model: OnnxModel, options: StarterModel): string[] 
 	const all = findDims(model, known);
 	const decoder = decoderLines(model, all);
 	const found = { ...all, dims: all.dims.filter(({ name }) => !decoder.dims.has(name)) };
-	const timed = ["    # Shapes to time, one row each in the report.", `    workloads: ${workloadList(found)}`];
+	const timed = [
+		"    # Shapes to time, one row each in the report.",
+		`    workloads: ${workloadList(found)}`,
+	];
 	const lines = [
 		`  ${yamlText(name)}:`,
 		`    onnx: ${yamlText(onnxPath)}`,
