@@ -169,3 +169,17 @@ it("a matrix on GitHub Enterprise Server without such a folder is never green, a
 	expectExit(run, 3);
 	expect(run.stdout).toContain("give the gate and the report the input `parts`");
 });
+
+it.each([
+	["relative", () => "parts"],
+	[
+		"in the workspace, which a change controls",
+		({ root }: Play) => `${root}/runner/engines/../engines/parts`,
+	],
+])("a shared folder that is %s is refused", async (_, parts) => {
+	const play = await openPlay();
+	const job = { event: "push", ref: "refs/heads/main", sha: "a".repeat(40), payload: {} };
+	const { run } = await play.run({ ...job, action: "report", inputs: { parts: parts(play) } });
+	expectExit(run, 2);
+	expect(run.stdout).toContain("expected an absolute path outside the workspace");
+});

@@ -20,7 +20,7 @@ export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore
 			attempt(`copy of ${name} to ${shared}`, async () => {
 				const folder = await runFolder(shared, run);
 				await makeFolders(folder);
-				if ((await realpath(folder)) !== folder) throw new Error(`a link in it leads to ${folder}`);
+				if ((await realpath(folder)) !== folder) throw new Error(`${folder} is behind a symbolic link`);
 				// Nobody reads a part of it.
 				const copy = join(folder, `.${randomUUID()}`);
 				try {
