@@ -44,6 +44,7 @@ it("trtgate trend answers first, names what it skipped, and writes a page withou
 	expect(page).toContain(`<span>${answer}</span></h1>`);
 	expect(page).toContain("&lt;/script&gt;&lt;b&gt;/fp16/b1");
 	expect(page).toContain("<title>2026-01-31 · ");
+	expect(page).toContain("Nobody has decided: <code>trtgate history watch det/fp16 --reason …</code>");
 	expect(page).not.toMatch(/<script|script-src|<b>|https?:(?!\/\/www\.w3\.org)/);
 });
 

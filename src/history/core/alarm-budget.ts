@@ -28,14 +28,14 @@ const currentDays = 30;
 const leastSpacing = 1 / 24;
 /** Of all chains together, which keeps the page at about a second. */
 const simulatedNights = 40_000;
-/** Of more chains, every second, third, … stands for its neighbours. */
+/** Of more chains, some stand for all. */
 const mostChains = 100;
 /** The mean of a Poisson count of zero is below this at 95 %. */
 const ruleOfThree = 3;
 
 export function alarmBudget({ alarms, gains, chains }: Findings, { runs }: Series): AlarmBudget {
 	const lastDay = ({ chain }: WatchedChain) => runs[chain.points.at(-1)?.run ?? -1]?.day ?? 0;
-	const last = Math.max(...chains.map(lastDay));
+	const last = chains.reduce((newest, chain) => Math.max(newest, lastDay(chain)), 0);
 	const days = Math.max(1, Math.min(longestDays, last - (runs[0]?.day ?? 0)));
 	const raised = { change: 0, method: 0, host: 0, noise: 0 };
 	for (const alarm of alarms) if ((runs[alarm.raised]?.day ?? 0) >= last - days) raised[alarm.cause] += 1;
@@ -47,13 +47,17 @@ export function alarmBudget({ alarms, gains, chains }: Findings, { runs }: Serie
 		const shifts = explained.filter(({ chain }) => chain === one.chain).map(({ shift }) => shift);
 		return isCurrent ? (nightsOf(one, shifts, runs) ?? []) : [];
 	});
-	const step = Math.ceil(all.length / mostChains);
-	const chosen = all.filter((_, index) => index % step === 0);
+	const uniform = uniformSource(0);
+	const shuffled = all
+		.map((own) => ({ own, place: uniform() }))
+		.sort((left, right) => left.place - right.place);
+	const chosen = shuffled.slice(0, mostChains).map(({ own }) => own);
 	const tried = chosen.map((own, index) => {
 		const times = Math.ceil(simulatedNights / chosen.length / own.count);
 		return { found: falseAlarms(own, times, index), days: times * own.count * own.spacing };
 	});
-	const perDay = tried.reduce((sum, { found, days: own }) => sum + found / own, 0) * step;
+	const perChain = tried.reduce((sum, { found, days: own }) => sum + found / own, 0) / chosen.length;
+	const perDay = all.length * perChain;
 	const simulatedDays = tried.reduce((sum, { days: own }) => sum + own, 0);
 	const most = (ruleOfThree * all.length) / simulatedDays;
 	return {

@@ -100,12 +100,13 @@ function namesOf(alarm: Alarm): string {
 
 function alarmCard(alarm: Alarm, series: Series): Markup {
 	const tone = causeTones[alarm.cause];
-	const { state } = stateOf(alarm, series);
-	const engines = enginesOf(alarm).slice(0, maxNames).map(shellWord).join();
+	const { state, reason } = stateOf(alarm, series);
+	const engines = enginesOf(alarm).slice(0, maxNames);
+	const names = engines.map((name) => shellWord(cleanName(name, 120))).join();
 	const next =
-		state === "watched"
-			? ""
-			: ` Nobody has decided: \`trtgate history watch ${engines} --reason …\`, or \`accept\`.`;
+		reason === undefined
+			? ` Nobody has decided: \`trtgate history watch ${names} --reason …\`, or \`accept\`.`
+			: "";
 	const said = describeAlarm(alarm, series) + stateText(alarm, series) + next;
 	return html`<div class="highlight ${tone}"><h2>${namesOf(alarm)} ${pill(causeNames[alarm.cause], tone)} ${pill(state, "plain")}</h2>${drawHtml([sentence(said)])}</div>
 `;

@@ -49,3 +49,25 @@ it("the budget counts nights that stay off when they are measured again, and a s
 	expect(stepped).toMatchObject({ isLimit: true, raised: { change: 1, noise: 0 } });
 	expect(budgetText(stepped)).toMatch(/^1 alarm in 119 days \(0\.26 a month\): 1 by the change\./);
 });
+
+it("the budget of series with disturbed nights agrees with the alarms that they raised", () => {
+	const random = randomFrom(3);
+	const records = Array.from({ length: 240 }, (_, night) => {
+		const rows = Array.from({ length: 20 }, (__, index) => {
+			const stays = 200 * random.normal() * (random.uniform() < 0.05 ? 12 : 1);
+			const measured = () => Math.round(stays + 354 * random.normal());
+			return buildRow({
+				series: `net-${index}/fp16/b1`,
+				ratio: buildRatio(measured(), { sdPpm: 1000, pairs: 8 }),
+				fresh: buildRatio(measured(), { halfPpm: 1043 }),
+			});
+		});
+		return buildRecord(night, { rows });
+	});
+	const series = readSeries(records);
+	const { days, raised, falsePerMonth } = alarmBudget(findAlarms(series), series);
+	const perMonth = (raised.noise / days) * 30.44;
+	expect(raised.noise).toBeGreaterThan(12);
+	expect(falsePerMonth).toBeGreaterThan(perMonth / 2.5);
+	expect(falsePerMonth).toBeLessThan(perMonth * 2.5);
+});
