@@ -32,24 +32,27 @@ interface Check {
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, doctorTable);
-	const findings: Finding[] = [];
-	const { cwd } = terminal;
-	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
-	const config = read?.config ?? {};
-	const trtexec = args.text("trtexec");
-	const noise = args.flag("noise")
-		? await measureNoise({ ...args.given("trtexec", "model", "device"), quiet: args.flag("quiet") }, terminal)
-		: null;
-	if (noise === null && args.isGiven("model"))
+	if (args.isGiven("model") && !args.flag("noise"))
 		throw usageError("--model needs --noise.", "Add --noise, or leave --model out.");
-	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
-	for (const { look, ...check } of noise === null ? all : []) findings.push({ ...check, ...(await look()) });
-	findings.push(...(noise ?? []).map((finding) => ({ weight: "want" as const, ...finding })));
+	const options = { ...args.given("trtexec", "model", "device"), quiet: args.flag("quiet") };
+	const findings = args.flag("noise")
+		? (await measureNoise(options, terminal)).map((finding) => ({ ...finding, weight: "want" as const }))
+		: await checkMachine(args.text("trtexec"), terminal);
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok)
 		? exitCodes.runner
 		: exitCodes.ok;
+}
+
+async function checkMachine(trtexec: string | undefined, terminal: Terminal): Promise<Finding[]> {
+	const { cwd } = terminal;
+	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
+	const config = read?.config ?? {};
+	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
+	const findings: Finding[] = [];
+	for (const { look, ...check } of all) findings.push({ ...check, ...(await look()) });
+	return findings;
 }
 
 type Finding = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;

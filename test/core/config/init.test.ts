@@ -98,7 +98,7 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 			});
 			expect(loaded(text).models).toHaveLength(1);
 		}),
-		{ numRuns: 200 },
+		{ numRuns: 100 },
 	);
 });
 
