@@ -33,7 +33,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
 		const onnxPath = job.engine.model.path;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
-		const engine = { enginePath, onnxPath, isStripped, device, plugins };
+		const engine = { enginePath, besidePath: job.beside?.path, onnxPath, isStripped, device, plugins };
 		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);

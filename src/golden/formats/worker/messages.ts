@@ -6,6 +6,7 @@ import { isObject } from "../../../core/found.ts";
 import type { LoadRequest } from "../../../core/load/measured.ts";
 import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { readFigures } from "./figures.ts";
 
 const protocolVersion = 1;
 
@@ -163,7 +164,7 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 export function encodeCase(
 	id: string,
 	inputs: Readonly<Record<string, Tensor>>,
-	{ beside = [], runs }: { beside?: readonly string[]; runs?: number | undefined } = {},
+	{ beside = [], ...rest }: { beside?: readonly string[]; runs?: number; ofBeside?: true } = {},
 ): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
@@ -174,8 +175,8 @@ export function encodeCase(
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	const kind = runs === undefined ? "case" : "start-up";
-	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, tensors };
+	const kind = rest.runs === undefined ? "case" : "start-up";
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), ...rest, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
@@ -201,7 +202,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "result":
 			return parseResult(header, payload);
 		case "figures":
-			return parseFigures(header, payload);
+			return figuresMessage(header, payload);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -258,29 +259,10 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		: { kind: "unsupported-output", id, message: unsupported };
 }
 
-function isNumbers(value: unknown): value is number[] {
-	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
-}
-
-function parseFigures({ id, ...figures }: Header, payload: Uint8Array): WorkerMessage | string {
-	const { parts, runs, steps, samples, requests } = figures;
-	if (typeof id === "string" && typeof requests === "number" && payload.length === 16 * requests) {
-		const latencyMs = readFloats(payload.subarray(0, 8 * requests));
-		return {
-			kind: "figures",
-			id,
-			figures: { latencyMs, latenessMs: readFloats(payload.subarray(8 * requests)) },
-		};
-	}
-	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
-	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
-	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
-	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
-}
-
-function readFloats(bytes: Uint8Array): Float64Array {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	return Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(8 * index, true));
+function figuresMessage({ id, ...header }: Header, payload: Uint8Array): WorkerMessage | string {
+	const figures = readFigures(header, payload);
+	if (typeof id !== "string" || figures === null) return "figures that cannot be read";
+	return { kind: "figures", id, figures };
 }
 
 interface Entry {
