@@ -393,6 +393,8 @@ export interface LoadFile {
 	/** Most requests in one inference. Default: the largest timed batch. */
 	"max-batch"?: number;
 	"max-delay"?: Duration;
+	/** Pairs of engines (detector, or detector/fp16) that run at once on the GPU, against each alone. */
+	together?: [string, string, ...string[]][];
 	duration?: Duration;
 }
 export interface RunnerFile {

@@ -136,6 +136,8 @@ export interface Result {
 	loads?: LoadResult[];
 	/** What requests waited that arrived on a schedule. */
 	measuredLoads?: MeasuredLoad[];
+	/** Engines that ran at once with another one. */
+	together?: TogetherResult[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -1090,6 +1092,23 @@ export interface MeasuredSide {
 	};
 	/** By how much the loader sent requests late: the worst run's P99. */
 	latenessMs: number;
+}
+export interface TogetherResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	workload: string;
+	/** model/engine of the other one, always busy. */
+	beside: string;
+	base: TogetherSide | null;
+	head: TogetherSide | null;
+	comparison: Comparison;
+}
+/** Medians over runs of the runs' medians. */
+export interface TogetherSide {
+	runs: number;
+	aloneMs: number;
+	togetherMs: number;
 }
 export interface GateResult {
 	gate: GateName;

@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak|load]
+    python3 tensorrt.py --engine FILE [--beside FILE] [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak|load]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
@@ -36,6 +36,7 @@ To the worker:
                                                       repeats the cases before it, in --mode soak
     {"kind": "load", "id": text, "batched": [name, ...], "minBatch", "maxBatch", "maxDelayMs"}
                                                       in --mode load; the payload: arrivals of requests, float64 in ms
+    {"kind": "together", "id": text, "budgetMs"}      in --mode load, with --beside; "ofBeside": true in a case is for that engine
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
@@ -55,6 +56,9 @@ last two only if TensorRT takes an allocator. A step of "reloads" frees engine a
 A load serves the arrivals with the case before it. A batch starts when the engine is free and either "maxBatch" requests or
 "maxDelayMs" of the oldest are there; it holds the first items of the inputs in "batched", at least "minBatch". It gives
 {"requests": n}; the payload: n latencies from the arrivals, then by how much each request's batch started late, float64 in ms.
+
+A "together" runs the case before it of either engine for "budgetMs": each alone, then both at once. It gives {"counts": [n, n,
+n, n]}; the payload: so many times of the first alone and with the other, and of the other alone and with the first.
 
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
@@ -94,6 +98,7 @@ PLAN_MAGIC = b"ftrt"
 # What outputs hold before a case, so that bytes the engine never wrote are not the last case's right answer: NaN for floats.
 UNWRITTEN = 0xFF
 OUT_OF_MEMORY = 2
+NOT_READY = 600
 # Contexts that run at the same time, and how often each runs, so that they overlap whatever one launch takes.
 MOST_TOGETHER = 8
 ROUNDS = 3
@@ -260,6 +265,7 @@ class Cuda:
         "cuCtxSetCurrent": [ctypes.c_void_p],
         "cuStreamCreate": [pointer(ctypes.c_void_p), ctypes.c_uint],
         "cuStreamSynchronize": [ctypes.c_void_p],
+        "cuStreamQuery": [ctypes.c_void_p],
         "cuMemAlloc_v2": [pointer(ctypes.c_uint64), ctypes.c_size_t],
         "cuMemFree_v2": [ctypes.c_uint64],
         "cuMemGetInfo_v2": [pointer(ctypes.c_size_t), pointer(ctypes.c_size_t)],
@@ -374,6 +380,12 @@ class Cuda:
 
     def wait(self):
         self.call("cuStreamSynchronize", self.stream)
+
+    def is_done(self):
+        number = self.calls["cuStreamQuery"](self.stream)
+        if number not in (0, NOT_READY):
+            raise CudaError(number, "cuStreamQuery", self.explain(number))
+        return number == 0
 
 
 class DeviceBuffer:
@@ -1205,6 +1217,43 @@ def run_load(engine, header, payload):
     return {"requests": len(arrivals)}, parts
 
 
+def run_at_once(engines, budget):
+    """Each engine starts its next inference when one ends, until the time is up."""
+    end = time.perf_counter() + budget
+    times, began = [array.array("d") for _ in engines], [0.0] * len(engines)
+
+    def launch(index):
+        began[index] = time.perf_counter()
+        engines[index].execute()
+
+    running = list(range(len(engines)))
+    for index in running:
+        launch(index)
+    while running:
+        for index in list(running):
+            if not engines[index].cuda.is_done():
+                continue
+            now = time.perf_counter()
+            times[index].append(1e3 * (now - began[index]))
+            if now < end:
+                launch(index)
+            else:
+                running.remove(index)
+    return times
+
+
+def run_together(engine, header):
+    engines, budget = [engine, engine.beside], header["budgetMs"] / 1e3
+    if engine.beside is None or not all(each.kept for each in engines):
+        raise Refusal("execution", "the inputs of both engines did not run")
+    for each in engines:
+        each.step(*each.kept[-1])
+    alone = [run_at_once([each], budget)[0] for each in engines]
+    both = run_at_once(engines, budget)
+    found = [alone[0], both[0], alone[1], both[1]]
+    return {"counts": [len(times) for times in found]}, [memoryview(times).cast("B") for times in found]
+
+
 def is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
@@ -1251,6 +1300,12 @@ def answer(channel, engine, header, payload_bytes):
             figures, parts = run_load(engine, header, channel.buffer.view(payload_bytes))
             channel.write(dict(figures, kind="figures", id=names[0]), parts)
             return True
+        if kind == "together":
+            figures, parts = run_together(engine, header)
+            channel.write(dict(figures, kind="figures", id=names[0]), parts)
+            return True
+        if header.get("ofBeside"):
+            engine = engine.beside
         if kind == "refit":
             engine.refit(header.get("weights"))
             results = [(0, [], [])]
@@ -1295,7 +1350,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "sequence", "refit", "start-up", "soak", "load"):
+        if kind not in ("case", "sequence", "refit", "start-up", "soak", "load", "together"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
@@ -1417,6 +1472,9 @@ def start(channel, options):
             channel.write({"kind": "end", "cases": 0})
             return 0
         engine = Engine(trt, cuda, options)
+        engine.beside = None
+        if options.beside is not None:
+            engine.beside = Engine(trt, cuda.fork(), argparse.Namespace(**dict(vars(options), engine=options.beside)))
     except CudaError as error:
         raise Fatal("cuda", "The CUDA driver refused: %s." % error)
     except Refusal as error:
@@ -1428,6 +1486,7 @@ def start(channel, options):
 def parse_options(arguments):
     parser = argparse.ArgumentParser(description="Runs golden cases through a TensorRT engine.")
     parser.add_argument("--engine")
+    parser.add_argument("--beside")
     parser.add_argument("--onnx")
     parser.add_argument("--stripped", action="store_true")
     parser.add_argument("--calibrate")

@@ -90,6 +90,7 @@ export function concludeResult(
 		startUps: someOf(facts.startUps),
 		memoryGrowths: someOf(facts.memoryGrowths),
 		loads: someOf(loads),
+		together: someOf(facts.together),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],

@@ -21,6 +21,7 @@ import { type MeasureInput, measure } from "../stages/measure.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
 import { isSwept, measureSweeps } from "../stages/sweep.ts";
+import { measureTogether } from "../stages/together.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { computedLoads, recordedFacts } from "./conclude.ts";
 import {
@@ -175,6 +176,8 @@ export async function* observeEngines(
 	if (!isDue(load.when) && !(load.when === "nightly" && input.isRelease === true)) return;
 	const arrivals = await readArrivals(load.arrivals, input, ports.files);
 	yield* measureLoads({ ...timing, arrivals, loads: computedLoads(seen()) }, ports);
+	stopIfInterrupted(ports);
+	yield* measureTogether(timing, ports);
 }
 
 /** The base's file, as of all rules. @throws ConfigError arrivals-invalid, path-outside-workspace. */

@@ -90,6 +90,7 @@ type ResultLists = Required<
 		| "startUps"
 		| "memoryGrowths"
 		| "measuredLoads"
+		| "together"
 		| "errors"
 		| "notes"
 		| "files"
@@ -130,6 +131,7 @@ export const noFacts = {
 	startUps: [],
 	memoryGrowths: [],
 	measuredLoads: [],
+	together: [],
 	rows: [],
 	errors: [],
 	notes: [],

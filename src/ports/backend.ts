@@ -44,9 +44,16 @@ export interface Calibration {
 
 /**
  * `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. `load`: the case before it is
- * served on a schedule. None has outputs.
+ * served on a schedule. `atOnceMs`: the cases before it run so long, alone and with each other. None has outputs.
  */
-export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest; load?: LoadRequest };
+export type WorkerCase = InferCase & {
+	runs?: number;
+	soak?: SoakRequest;
+	load?: LoadRequest;
+	atOnceMs?: number;
+	/** For the second engine of the process. */
+	ofBeside?: true;
+};
 
 /** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. load: requests arrive. */
 export type WorkerMode = "warm" | "cold" | "soak" | "load";
@@ -56,6 +63,8 @@ export interface InferJob {
 	cases: readonly WorkerCase[];
 	/** Only a golden worker gives figures; without one the job fails as tool-missing. */
 	mode?: WorkerMode;
+	/** A second engine in the same process. */
+	beside?: BuiltEngine | undefined;
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -75,6 +84,7 @@ export type InferResult =
 export interface GoldenWorkerJob
 	extends Pick<InferJob, "cases" | "mode" | "logPath" | "timeoutMs" | "onCase"> {
 	enginePath: string;
+	besidePath?: string | undefined;
 	/** Whose weights a refit gives. */
 	onnxPath: string;
 	sequence?: ModelOnDisk["sequence"];

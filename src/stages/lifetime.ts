@@ -28,10 +28,14 @@ import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.t
 
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "infer"> };
 
-export type LifetimeFound = Partial<Pick<Result, "startUps" | "memoryGrowths" | "measuredLoads" | "errors">>;
+export type LifetimeFound = Partial<
+	Pick<Result, "startUps" | "memoryGrowths" | "measuredLoads" | "together" | "errors" | "notes">
+>;
 
 /** @throws ToolError of the engine. */
-export type Observe = (job: Pick<InferJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
+export type Observe = (
+	job: Pick<InferJob, "engine" | "beside" | "mode" | "cases">,
+) => Promise<readonly WorkerFigures[]>;
 
 /** A fault ends the engine's turn; without a worker, all engines are left out. */
 export async function* eachOf<Item extends { head: BuiltEngine }>(
@@ -49,8 +53,8 @@ export async function* eachOf<Item extends { head: BuiltEngine }>(
 		const result = await ports.backend.infer({ ...job, ...measure, scratchFolder: outFolder, logPath });
 		if (result.state === "failed") throw new ToolError(result.failure);
 		const asked = result.cases.filter((_, at) => {
-			const { runs: isTimed, soak, load } = job.cases[at] ?? {};
-			return isTimed ?? soak ?? load;
+			const { runs: isTimed, soak, load, atOnceMs } = job.cases[at] ?? {};
+			return isTimed ?? soak ?? load ?? atOnceMs;
 		});
 		return asked.map((one) => {
 			if ("figures" in one && one.figures !== undefined) return one.figures;

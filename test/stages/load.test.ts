@@ -8,6 +8,7 @@ import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import type { LifetimeFound } from "../../src/stages/lifetime.ts";
 import { measureLoads } from "../../src/stages/load.ts";
+import { measureTogether } from "../../src/stages/together.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { buildComparison, buildStats } from "../support/build-result.ts";
@@ -136,5 +137,42 @@ suite("measureLoads", () => {
 		expect(load!.reason).toMatch(
 			/sent up to 3\.\d+ µs late .P99., more than 5 % of the service time of 2\d\.\d+ µs: .+ engines that take 60\.\d+ µs or more/,
 		);
+	});
+});
+
+suite("measureTogether", () => {
+	it("runs two engines at once and each alone, and finds which one a slower neighbour slows", async () => {
+		const level = spec!.engine.workloads[0]!;
+		const timed = (name: string, base: number, head: number): TimedWorkload => {
+			const own = { ...spec!, model: { ...spec!.model, name } };
+			const side = (arm: Arm, ms: number) => ({ ...engine(arm, { serviceMs: [ms] }), spec: own });
+			const workload = { id: `${name}/engine`, engineId: `${name}/engine`, config: level };
+			const inputs = [{ name: "x", dtype: "float32", shape: [1, 2], fill: "normal" }] as const;
+			const sides = { base: side("base", base), head: side("head", head) };
+			return { workload, ...sides, inputs, firstArms: ["base", "head", "head", "base", "head"] };
+		};
+		const load = { ...config.measure.load, durationMs: 300, together: ["a + b", "a + c"] };
+		const input = {
+			...{ workloads: [timed("a", 10, 10), timed("b", 4, 6)], family: 1 },
+			...{ measure: { ...config.measure, looks: [5], load }, outFolder: join(temporaryFolder(), "out") },
+			noBase: () => ({ verdict: "missing", reason: "New." }) as const,
+		};
+		const ports = { backend: bed({ worker: fakeWorker() }).backend, progress: silent };
+		const found: LifetimeFound[] = [];
+		for await (const one of measureTogether(input, { ...ports, interrupt: { reason: () => null } }))
+			found.push(one);
+		expect(found.flatMap(({ errors = [] }) => errors)).toEqual([]);
+		expect(found.flatMap(({ notes = [] }) => notes)).toEqual([
+			expect.stringMatching(/a \+ c was not measured/),
+		]);
+		const [a, b] = found.flatMap(({ together = [] }) => together);
+		const close = (ms: number) => expect.closeTo(ms, 0);
+		expect(a).toMatchObject({
+			...{ model: "a", comparison: { verdict: "regressed" } },
+			base: { runs: 5, aloneMs: close(10), togetherMs: close(14) },
+			head: { aloneMs: close(10), togetherMs: close(16) },
+		});
+		expect(b).toMatchObject({ model: "b", base: { aloneMs: close(4) }, head: { aloneMs: close(6) } });
+		expect(b!.beside).toMatch(/^a\//);
 	});
 });

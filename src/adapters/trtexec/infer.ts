@@ -33,7 +33,8 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
 		const { path: onnxPath, sequence } = model;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
-		const engine = { enginePath, onnxPath, isStripped, device, plugins, sequence };
+		const besidePath = job.beside?.path;
+		const engine = { enginePath, besidePath, onnxPath, isStripped, device, plugins, sequence };
 		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);

@@ -174,6 +174,8 @@ export interface LoadConfig {
 	maxBatch?: number;
 	maxDelayMs: number;
 	durationMs: number;
+	/** Two engines each, as `a + b`. */
+	together?: readonly string[];
 }
 
 export interface RunnerConfig {

@@ -10,7 +10,7 @@ const mostLoad = 0.99;
 
 export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
 	const { load } = defaultMeasure;
-	const { when = "nightly", arrivals = load.arrivals, at, "max-batch": maxBatch } = file;
+	const { when = "nightly", arrivals = load.arrivals, at, "max-batch": maxBatch, together } = file;
 	const pointer = "/measure/load";
 	const time = function* (key: "max-delay" | "duration", byDefault: number): Resolution<number> {
 		const text = file[key];
@@ -27,6 +27,7 @@ export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
 		arrivals: isDrawn ? arrivals : yield* checkPath(`${pointer}/arrivals`, arrivals),
 		at: share === "off" ? load.at : share,
 		...(maxBatch !== undefined && { maxBatch }),
+		...(together !== undefined && { together: together.map((pair) => pair.join(" + ")) }),
 		maxDelayMs: yield* time("max-delay", load.maxDelayMs),
 		durationMs: yield* time("duration", load.durationMs),
 	};

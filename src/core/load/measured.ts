@@ -23,6 +23,12 @@ export interface LoadRun {
 	latenessMs: Float64Array;
 }
 
+/** Times in ms of two engines in one process, of the first and of the one beside it. */
+export interface TogetherRun {
+	aloneMs: readonly [Float64Array, Float64Array];
+	togetherMs: readonly [Float64Array, Float64Array];
+}
+
 /** One process: closed-loop times of each size of batch, and a run at each rate. */
 export interface ServedRun {
 	arm: Arm;

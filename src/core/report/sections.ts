@@ -14,7 +14,7 @@ import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
 import { memoryGrowthSection, startUpSection } from "./sections/lifetime.ts";
-import { measuredLoadSection } from "./sections/measured-load.ts";
+import { measuredLoadSection, togetherSection } from "./sections/measured-load.ts";
 import {
 	checkSection,
 	environmentSection,
@@ -44,6 +44,7 @@ export const reportSections: readonly ReportSection[] = [
 	siblingSection,
 	loadSection,
 	measuredLoadSection,
+	togetherSection,
 	startUpSection,
 	memoryGrowthSection,
 	evidenceSection,

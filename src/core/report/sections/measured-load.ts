@@ -1,9 +1,14 @@
 // What requests waited that arrived on a schedule.
-import type { MeasuredLoad, MeasuredSide } from "../../../../generated/result.ts";
+import type {
+	MeasuredLoad,
+	MeasuredSide,
+	TogetherResult,
+	TogetherSide,
+} from "../../../../generated/result.ts";
 import { boundsText } from "../../load/measured.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
-import { counted, present } from "../../text/labels.ts";
-import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
+import { counted, present, subjectName } from "../../text/labels.ts";
+import { formatCount, formatMs, formatPercent, formatTimes } from "../../text/units.ts";
 import { changeWithInterval } from "../comparison-format.ts";
 import {
 	type Column,
@@ -60,6 +65,37 @@ export const measuredLoadSection: ReportSection = {
 		return {
 			title: `Measured load of ${counted(measuredLoads.length, "engine")}`,
 			blocks: [...reasons, ...shown, sentence(measuredMethod, "quiet")],
+		};
+	},
+};
+
+type TogetherRow = TogetherResult & { side: string; stats: TogetherSide };
+
+const togetherColumns: readonly Column<TogetherRow>[] = [
+	heading("Engine", subjectName),
+	plain("beside", ({ beside }) => cleanName(beside)),
+	plain("side", ({ side }) => side),
+	plain("change", ({ side, comparison }) => (side === "head" ? changeWithInterval(comparison) : "")),
+	numbers("alone", ({ stats }) => stats.aloneMs, formatMs),
+	numbers("together", ({ stats }) => stats.togetherMs, formatMs),
+	numbers("together ÷ alone", ({ stats }) => stats.togetherMs / stats.aloneMs, formatTimes),
+];
+
+export const togetherSection: ReportSection = {
+	id: "together",
+	show({ result: { together = [] } }) {
+		const rows = together.flatMap((one) =>
+			(["base", "head"] as const).flatMap((side): TogetherRow[] => {
+				const stats = one[side];
+				return stats === null ? [] : [{ ...one, side, stats }];
+			}),
+		);
+		if (rows.length === 0) return null;
+		const text =
+			"Both engines run in one process and are always busy; the change is that of the time together.";
+		return {
+			title: "Engines at once",
+			blocks: [table("together", togetherColumns, rows, { noun: "row" }), sentence(text, "quiet")],
 		};
 	},
 };

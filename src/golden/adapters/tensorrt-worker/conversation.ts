@@ -166,7 +166,9 @@ function groupAt(cases: readonly WorkerCase[], first: number): number[] {
 
 export function encodeFitting(
 	[wireId = "", ...beside]: readonly string[],
-	{ inputs, refit, soak, load, runs }: Omit<WorkerCase, "id" | "together"> = { inputs: {} },
+	{ inputs, refit, soak, load, atOnceMs, runs, ofBeside }: Omit<WorkerCase, "id" | "together"> = {
+		inputs: {},
+	},
 	limits: {
 		dtypes: Pick<ReadonlyMap<string, string>, "get">;
 		payloadBytes: number;
@@ -175,6 +177,7 @@ export function encodeFitting(
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
 	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
+	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs }, 0)];
 	if (load !== undefined) return encodeLoad(wireId, load);
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
@@ -187,7 +190,7 @@ export function encodeFitting(
 	if (bytes > limits.payloadBytes)
 		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
-		return encodeCase(wireId, fitted, { beside, runs, sequence: limits.sequence });
+		return encodeCase(wireId, fitted, { beside, runs, ofBeside, sequence: limits.sequence });
 	} catch (error) {
 		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
 	}

@@ -62,6 +62,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const own = [
 		`--engine=${job.enginePath}`,
 		`--onnx=${job.onnxPath}`,
+		...(job.besidePath === undefined ? [] : [`--beside=${job.besidePath}`]),
 		...(job.isStripped ? ["--stripped"] : []),
 		...(job.mode === undefined ? [] : [`--mode=${job.mode}`]),
 	];

@@ -7,6 +7,7 @@ import type { LoadRequest } from "../../../core/load/measured.ts";
 import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { readFigures } from "./figures.ts";
 
 const protocolVersion = 1;
 
@@ -165,6 +166,8 @@ interface CaseOptions {
 	beside?: readonly string[];
 	/** To be timed. */
 	runs?: number | undefined;
+	/** For the engine beside it. */
+	ofBeside?: true | undefined;
 	sequence?: Sequence | undefined;
 }
 
@@ -172,7 +175,7 @@ interface CaseOptions {
 export function encodeCase(
 	id: string,
 	given: Readonly<Record<string, Tensor>>,
-	{ beside = [], runs, sequence }: CaseOptions = {},
+	{ beside = [], runs, ofBeside, sequence }: CaseOptions = {},
 ): Uint8Array[] {
 	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
 	const entries = Object.entries(inputs);
@@ -186,7 +189,7 @@ export function encodeCase(
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
 	const kind = sequence !== undefined ? "sequence" : runs === undefined ? "case" : "start-up";
 	const plan = sequence && { ...sequence, spans: spansOf(sequence, given).map(({ from, to }) => [from, to]) };
-	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, plan, tensors };
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, ofBeside, plan, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
@@ -212,7 +215,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "result":
 			return parseResult(header, payload);
 		case "figures":
-			return parseFigures(header, payload);
+			return figuresMessage(header, payload);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -269,29 +272,10 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		: { kind: "unsupported-output", id, message: unsupported };
 }
 
-function isNumbers(value: unknown): value is number[] {
-	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
-}
-
-function parseFigures({ id, ...figures }: Header, payload: Uint8Array): WorkerMessage | string {
-	const { parts, runs, steps, samples, requests } = figures;
-	if (typeof id === "string" && typeof requests === "number" && payload.length === 16 * requests) {
-		const latencyMs = readFloats(payload.subarray(0, 8 * requests));
-		return {
-			kind: "figures",
-			id,
-			figures: { latencyMs, latenessMs: readFloats(payload.subarray(8 * requests)) },
-		};
-	}
-	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
-	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
-	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
-	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
-}
-
-function readFloats(bytes: Uint8Array): Float64Array {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	return Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(8 * index, true));
+function figuresMessage({ id, ...header }: Header, payload: Uint8Array): WorkerMessage | string {
+	const figures = readFigures(header, payload);
+	if (typeof id !== "string" || figures === null) return "figures that cannot be read";
+	return { kind: "figures", id, figures };
 }
 
 interface Entry {

@@ -255,7 +255,7 @@ class IExecutionContext:
     def execute_async_v3(self, stream):
         self.runs += 1
         self.engine.spill("run")
-        self.serve()
+        self.serve(stream)
         for behaviour in self.engine.plan.get("behave", []):
             if behaviour["run"] == self.runs and not self.behave(behaviour["do"]):
                 return False
@@ -263,7 +263,7 @@ class IExecutionContext:
             getattr(self, "run_" + tensor["op"])(tensor)
         return True
 
-    def serve(self):
+    def serve(self, stream):
         """The GPU is busy for as long as the plan says for this batch, and once for a stall."""
         service = self.engine.plan.get("serviceMs")
         if service is None:
@@ -273,7 +273,7 @@ class IExecutionContext:
         stall = self.engine.plan.get("stall", {})
         if stall.get("run") == self.runs:
             ms += stall["ms"]
-        cuda.work(ms / 1e3)
+        cuda.work(ms / 1e3, stream)
 
     def behave(self, what):
         log = self.engine.logger.log
