@@ -158,15 +158,9 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-interface CaseOptions {
-	/** Ids of the same case at the same time, each with a result. */
-	beside?: readonly string[];
-	/** To be timed. */
-	runs?: number | undefined;
-	sequence?: Sequence | undefined;
-}
+type CaseOptions = { beside?: readonly string[]; runs?: number | undefined; sequence?: Sequence | undefined };
 
-/** In order, not copied. */
+/** In order, not copied. `beside`: ids of the same case at the same time, each with a result. `runs`: to be timed. */
 export function encodeCase(
 	id: string,
 	given: Readonly<Record<string, Tensor>>,
