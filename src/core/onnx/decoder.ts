@@ -65,7 +65,8 @@ export function findDecoder(model: OnnxModel, source: DecoderSource): Decoder | 
 	const pairs = statePairs(model, source);
 	if (pairs.length === 0) return null;
 	const ins = feeds(model.graph);
-	const labels = new Map(ins.map(({ name }, at) => [name, (labelAxes(ins, given)[at] ?? []).map(dimOf)]));
+	const all = labelAxes(ins, given);
+	const labels = new Map(ins.map(({ name }, at) => [name, (all[at] ?? []).map(dimOf)]));
 	const names = [...new Set([...labels.values()].flat().filter((axis) => typeof axis === "string"))];
 	const dims: Partial<DecoderDims> = decoderDims(names, decoder) ?? decoder;
 	const { seq, past, total } = dims;
