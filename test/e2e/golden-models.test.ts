@@ -27,7 +27,7 @@ it("golden record without a name records all models, goes on after one fails, an
 			"version: 1",
 			"models:",
 			"  pitch: { onnx: pitch.onnx, dims: { batch: 1 } }",
-			"  segmenter: { onnx: segmenter.onnx, dims: { batch: 1 } }",
+			"  segmenter: { onnx: segmenter.onnx }",
 			"  classifier: { onnx: classifier.onnx, dims: { batch: 1 } }",
 			"",
 		].join("\n"),

@@ -13,7 +13,7 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../core/manifest/draft.ts";
 import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
-import { describeDrawn, describeWorth } from "../core/record/generators/defaults.ts";
+import { describeWorth } from "../core/record/generators/defaults.ts";
 import { recordBudget } from "../stages/budget.ts";
 import type { Evidence, Limits, Recorded, RecordInput } from "../stages/record.ts";
 import { record } from "../stages/record.ts";
@@ -23,6 +23,7 @@ import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./kee
 import type { RecordInputs } from "./record-inputs.ts";
 import { findRecordInputs } from "./record-inputs.ts";
 import { findAuthor, type RecordOptions } from "./record-options.ts";
+import { namingDrawn, refusal } from "./record-refusal.ts";
 import { asSequences } from "./record-sequence.ts";
 
 interface Recording {
@@ -164,34 +165,6 @@ async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed
 	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
 	await fileStore().writeText(config, named);
 	return `Added it to ${basename(config)}.`;
-}
-
-function refusal(findings: Recorded["findings"], found: RecordInputs): Error {
-	const errors = findings.map(({ kind, message, fix }) => {
-		const error = new ConfigError({
-			code: "golden-uninformative",
-			message: `Not recorded: ${message}.`,
-			fix,
-		});
-		return kind === "unnoticed" || kind === "unseen" ? error : namingDrawn(error, found);
-	});
-	const [first, second] = errors;
-	return first !== undefined && second === undefined
-		? first
-		: new AggregateError(errors, "the golden would detect too little");
-}
-
-/** Outputs may be worthless because of values that were drawn for a setting. */
-function namingDrawn<Thrown>(error: Thrown, { how, cases }: RecordInputs): Thrown | ConfigError {
-	const drawn = describeDrawn(how, cases[0]?.inputs ?? {});
-	if (!(error instanceof ConfigError) || error.code !== "golden-uninformative" || drawn === null)
-		return error;
-	const message = `${error.message.replace(/\.$/, "")}; ${drawn.what}.`;
-	return new ConfigError({
-		code: error.code,
-		message,
-		fix: [drawn.fix, error.fix].filter(Boolean).join(" "),
-	});
 }
 
 function describeRecorded({ manifest, why }: Recorded, shown: string): string {

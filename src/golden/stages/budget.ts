@@ -19,7 +19,7 @@ export function createBudget(limitMs: number, clock: Pick<Clock, "now">): Budget
 /** The rest is for start-up, defects that are being tried when time is up, and the last save. */
 const usableShare = 0.88;
 /** What outputs and limits have at least: a busy machine gets as long as small models need. */
-const leastEvidenceMs = 20_000;
+const leastEvidenceMs = 45_000;
 
 export interface RecordBudget {
 	limitMs: number;

@@ -30,7 +30,7 @@ it.each([
 
 it.each([
 	[60_000, 52_800, 52_800],
-	[10, 8.8, 20_000],
+	[10, 8.8, 45_000],
 ])("recordBudget of %i ms has %d ms in all, and %d ms for outputs and limits", (limitMs, whole, evidence) => {
 	const budget = recordBudget(limitMs, watch());
 	expect(budget.whole.leftMs()).toBeCloseTo(whole);
