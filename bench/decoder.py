@@ -1,8 +1,9 @@
 """Writes a decoder as ONNX, with random seeded weights: RMSNorm, RoPE, grouped-query attention with a KV cache, SwiGLU.
 
-    python bench/decoder.py decoder.onnx [--layers 6 --dim 512 --heads 8 --kv-heads 4 --vocab 8192] [--fault scale|rope|kv-head]
+    python bench/decoder.py decoder.onnx [--layers 6 --dim 512 --heads 8 --kv-heads 4 --vocab 8192] [--fault scale|rope|kv-head] [--masked]
 
-Inputs: input_ids int64 [batch, seq], past_key_values.N.key and .value float32 [batch, kv_heads, past, head_dim].
+Inputs: input_ids int64 [batch, seq], past_key_values.N.key and .value float32 [batch, kv_heads, past, head_dim]. With --masked also
+attention_mask int64 [batch, past + seq] and position_ids int64 [batch, seq], of which the first row holds for all.
 Outputs: logits [batch, seq, vocab], present.N.key and .value. The defaults have 25 M parameters. Needs onnx and numpy.
 """
 
@@ -20,6 +21,7 @@ def arguments():
     parser.add_argument("path")
     for name, default in {"layers": 6, "dim": 512, "heads": 8, "kv-heads": 4, "vocab": 8192, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--masked", action="store_true")
     parser.add_argument("--fault", choices=["scale", "rope", "kv-head"])
     return parser.parse_args()
 
@@ -76,11 +78,18 @@ def decoder(a):
     keys = g.op("Range", zero, g.op("Squeeze", total), one)
     places = g.op("Add", g.op("Range", zero, g.op("Squeeze", seq), one), past)
     column = g.op("Unsqueeze", places, g.ints(1))
+    positions = g.op("Unsqueeze", g.op("Gather", "position_ids", zero), g.ints(1)) if a.masked else column
     base = 12000.0 if a.fault == "rope" else 10000.0
     waves = g.floats(base ** (-np.arange(size // 2) * 2 / size))
-    angles = g.op("Mul", g.op("Cast", column, to=T.FLOAT), waves)
+    angles = g.op("Mul", g.op("Cast", positions, to=T.FLOAT), waves)
     mask = g.op("Where", g.op("LessOrEqual", keys, column), g.floats(0), g.floats(-1e9))
+    if a.masked:
+        absent = g.op("Mul", g.op("Sub", g.floats(1), g.op("Cast", "attention_mask", to=T.FLOAT)), g.floats(-1e9))
+        mask = g.op("Add", mask, g.op("Unsqueeze", absent, g.ints(1, 2, 3)))
     inputs = [h.make_tensor_value_info("input_ids", T.INT64, ["batch", "seq"])]
+    if a.masked:
+        inputs.append(h.make_tensor_value_info("attention_mask", T.INT64, ["batch", "past + seq"]))
+        inputs.append(h.make_tensor_value_info("position_ids", T.INT64, ["batch", "seq"]))
     outputs = [h.make_tensor_value_info("logits", T.FLOAT, ["batch", "seq", a.vocab])]
     for layer in range(a.layers):
         scale = 1.05 if a.fault == "scale" and layer == a.layers // 2 else 1.0

@@ -1,7 +1,9 @@
 // How soon the history finds creep and steps, how often it is wrong, and what peers' rules on stored milliseconds make of the same nights.
 // `node bench/history.ts [FIRST LAST]`: seeds of 200 nights × 12 series.
 import { median } from "../src/core/stats/quantile.ts";
-import { type Nights, planOf, simulateNights } from "../test/support/history-nights.ts";
+import { alarmBudget } from "../src/history/core/alarm-budget.ts";
+import { findAlarms } from "../src/history/core/alarms.ts";
+import { type Nights, planOf, seriesOf, simulateNights } from "../test/support/history-nights.ts";
 import { scoreNights } from "../test/support/history-score.ts";
 
 /** Nights in which a rule on stored milliseconds calls a series slower. */
@@ -50,6 +52,7 @@ function scorePeer(
 const [first = 1, last = 2] = process.argv.slice(2).map(Number);
 const totals = new Map<string, { found: number; of: number; falseAlarms: number }>();
 let seriesYears = 0;
+const expected = { alarms: 0, limits: 0 };
 const add = (
 	name: string,
 	{ found, of, falseAlarms }: { found: number; of: number; falseAlarms: number },
@@ -61,6 +64,10 @@ for (let seed = first; seed <= last; seed += 1) {
 	const nights = simulateNights(planOf(seed));
 	const score = scoreNights(nights);
 	seriesYears += score.seriesYears;
+	const series = seriesOf(nights.records);
+	const budget = alarmBudget(findAlarms(series), series);
+	expected[budget.isLimit ? "limits" : "alarms"] +=
+		((budget.falsePerMonth ?? 0) * 12 * nights.records.length) / 365.25;
 	const { creep, step } = score.delays;
 	const found =
 		creep.filter((delay) => (delay ?? 99) <= 15).length + step.filter((delay) => (delay ?? 99) <= 2).length;
@@ -75,3 +82,6 @@ process.stdout.write(
 );
 for (const [name, { found, of, falseAlarms }] of totals)
 	process.stdout.write(`${name} | ${found} of ${of} | ${falseAlarms}\n`);
+process.stdout.write(
+	`\nfalse alarms in this time as the trend pages expect them: ${expected.alarms.toFixed(1)}, and where none was simulated, fewer than ${expected.limits.toFixed(1)}\n`,
+);

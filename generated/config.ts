@@ -8,6 +8,7 @@ export type DeviceFile = number | string;
 export type PrepareFile =
 	| string
 	| {
+			/** Run by the shell in the folders of base and head. */
 			command: string;
 			env?: LentVariables;
 	  };
@@ -17,8 +18,11 @@ export type LentVariables = string[];
 export type DimFile =
 	| number
 	| {
+			/** Smallest size. */
 			min: number;
+			/** Size that TensorRT tunes for. */
 			opt: number;
+			/** Largest size. */
 			max: number;
 	  };
 /** Another ONNX file of the same model, e.g. a Q/DQ export; or one for each major version of TensorRT. */
@@ -32,6 +36,7 @@ export type OptimizationLevel = number;
 export type PluginFile =
 	| string
 	| {
+			/** The library, relative to this file. */
 			path: string;
 			/** Load it through TensorRT's plugin registry, as libraries with getCreators need. */
 			dynamic?: boolean;
@@ -41,12 +46,12 @@ export type Plugins = PluginFile[];
 export type Profiles = [DimsFile, ...DimsFile[]];
 /** More flags for trtexec's builds, each one word. */
 export type Flags = string[];
+/** A time with its unit: 500ms, 2s, 10m. */
+export type Duration = string;
 /** A share of the base: 2% or 0.02; off: no limit. */
 export type Percentage = number | string;
 /** A multiple: 2 is twice as much; off: no limit. */
 export type FactorFile = number | "off";
-/** A time with its unit: 500ms, 2s, 10m. */
-export type Duration = string;
 /** Least throughput of the head, in inferences per second. */
 export type RateFile = number;
 /** Checks that need no reference: does an engine agree with itself? new (default): engines built from another recipe than the base's; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
@@ -107,6 +112,7 @@ export interface ConfigFile {
 	/** Which engines are measured on which kind of runner, where jobs share the work. Default: one job measures all. */
 	runners?: [RunnerFile, ...RunnerFile[]];
 	preflight?: PreflightFile;
+	/** What a run without --base is compared with. Default: the target branch of a pull request. */
 	baseline?: {
 		/** pin: the last release, kept as the reference of the history; where it moves, old and new are measured together. */
 		from?: "base-ref" | "tag" | "pinned" | "pin";
@@ -114,12 +120,15 @@ export interface ConfigFile {
 		ref?: string;
 	};
 	history?: HistoryFile;
+	/** When to profile with NVIDIA's Nsight. */
 	profile?: {
+		/** When to trace kernels with Nsight Systems. */
 		nsys?: "never" | "on-regression" | "always";
 		/** When to look into the slowest kernel with Nsight Compute, which needs the right to read the GPU's counters. */
 		ncu?: "never" | "on-regression" | "always";
 	};
 	probes?: ProbesFile;
+	/** Search for the node that makes a golden fail. */
 	explain?: {
 		/** When to search for the first tensor that deviates where an output does not match its golden. */
 		bisect?: "off" | "nightly" | "on";
@@ -155,9 +164,11 @@ export interface ModelFile {
 	dims?: {
 		[k: string]: DimFile;
 	};
+	/** Shapes and values of inputs, by name, where the ONNX file leaves them open. */
 	inputs?: {
 		[k: string]: InputFile;
 	};
+	/** What is built from the model, by name: one engine for each precision or set of flags. */
 	engines?: {
 		[k: string]: EngineFile;
 	};
@@ -170,6 +181,7 @@ export interface ModelFile {
 	workloads?: WorkloadFile[];
 	/** The golden manifest, relative to this file. */
 	golden?: string;
+	decoder?: DecoderFile;
 	"golden-notice"?: NoticeFile;
 	probes?: ProbesFile;
 	gates?: GatesFile;
@@ -184,6 +196,7 @@ export interface EngineFile {
 	onnx?: OnnxFile;
 	precision: Precision;
 	build?: BuildFile;
+	/** Sizes of this engine, over those of the model. */
 	dims?: {
 		[k: string]: DimFile;
 	};
@@ -197,6 +210,7 @@ export interface EngineFile {
 	calibration?: string | CalibrationFile;
 	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
+	/** The golden of this engine, over that of the model. */
 	golden?: string;
 	/** Another engine of this model, which this one has to beat: both are timed in pairs, and `gates.payoff` judges. */
 	against?: string;
@@ -218,6 +232,7 @@ export interface DimsFile {
 	[k: string]: DimFile;
 }
 export interface DlaFile {
+	/** Number of the accelerator. */
 	core: number;
 	/** Layers that the DLA cannot run go to the GPU. */
 	"gpu-fallback"?: boolean;
@@ -232,12 +247,19 @@ export interface CalibrationFile {
 }
 /** One timed row: sizes by dimension name ({ batch: 8 }), and streams. */
 export interface WorkloadFile {
+	/** Name in the report. Default: the sizes. */
 	name?: string;
+	/** Inferences at once. */
 	streams?: number;
-	/** Sizes of dimensions whose names are also keys here: name, streams, dims, sweep, gates. */
+	every?: Duration;
+	/** Sizes of dimensions whose names are also keys here: name, streams, every, dims, prefill, decode, sweep, gates. */
 	dims?: {
 		[k: string]: number;
 	};
+	/** Of a decoder: the tokens of a prompt, with an empty cache. Times the first token. */
+	prefill?: number;
+	/** Of a decoder: the positions in its cache. Times one token more. */
+	decode?: number;
 	sweep?: SweepFile;
 	gates?: GatesFile;
 	[k: string]: unknown;
@@ -259,6 +281,7 @@ export interface GatesFile {
 	"precision-drop"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	work?: ThresholdFile;
+	/** How far outputs may be from their golden. */
 	golden?: {
 		/** Largest relative L2 error by precision, for outputs whose golden names no comparator. */
 		"relative-l2"?:
@@ -306,6 +329,19 @@ export interface SloFile {
 	p99: Duration;
 	rate: string;
 }
+/** What a decoder's inputs and outputs mean, where their names do not show it. */
+export interface DecoderFile {
+	/** Dimension of the tokens of one step. Default: the one named like it, such as sequence_length. */
+	seq?: string;
+	/** Dimension of the positions in the cache. Default: the one named like it, such as past_sequence_length. */
+	past?: string;
+	/** Dimension of both together, where the model has one. Default: the one named like it, such as total_sequence_length. */
+	total?: string;
+	/** Inputs that an output of the step before fills, as input: output. Found by name: past… and present…. */
+	state?: {
+		[k: string]: string;
+	};
+}
 /** Smallest share of the tested defects that a golden must notice to be recorded, by precision. */
 export interface NoticeFile {
 	[k: string]: number;
@@ -317,6 +353,7 @@ export interface AcceptFile {
 	"at-most": Percentage;
 	/** Of the head's engine, as the report shows it. Any other engine is not covered. */
 	recipe: string;
+	/** Why it is worth it. */
 	reason: string;
 	/** Who accepts it. */
 	by?: string;
@@ -336,11 +373,29 @@ export interface MeasureFile {
 	"unchanged-models"?: "skip" | "verify" | "rebuild";
 	/** Whether two engines with the same bytes are still timed. */
 	"identical-engines"?: "skip" | "measure";
+	/** Launch all kernels at once. */
 	"cuda-graph"?: boolean;
+	/** Time the copies to and from the GPU too. */
 	transfers?: boolean;
+	/** The CPU waits for the GPU without sleeping. */
 	"spin-wait"?: boolean;
 	"start-up"?: MeasureWhen;
+	load?: LoadFile;
 	"memory-growth"?: MeasureWhen;
+}
+/** Requests that arrive on a schedule, served by each engine of base and head in pairs. TensorRT only. */
+export interface LoadFile {
+	/** nightly (default): in scheduled runs and for a release. */
+	when?: "always" | "nightly" | "off";
+	/** poisson (default), constant, or a file with one arrival a line in ms, which has its own rate. */
+	arrivals?: string;
+	at?: Percentage;
+	/** Most requests in one inference. Default: the largest timed batch. */
+	"max-batch"?: number;
+	"max-delay"?: Duration;
+	/** Pairs of engines (detector, or detector/fp16) that run at once on the GPU, against each alone. */
+	together?: [string, string, ...string[]][];
+	duration?: Duration;
 }
 export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */

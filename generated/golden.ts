@@ -89,6 +89,8 @@ export interface GoldenManifest {
 	};
 	noiseFloor?: NoiseFloor;
 	rounding?: RoundingRecord;
+	/** What the time limit left out of outputs, noise and rounding; the command that recorded the golden measures it, and proposes the limits again. */
+	unfinished?: [string, ...string[]];
 	sensitivity?: SensitivityRecord;
 	/** What engines of the golden's model deviated from it when `golden calibrate` set limits: the evidence for them. */
 	calibration?: CalibrationRecord[];
@@ -98,6 +100,7 @@ export interface GoldenManifest {
 	/** Outputs that together hold the boxes of a detector, compared box by box whatever their order. */
 	detections?: [Detections, ...Detections[]];
 	cases: [GoldenCase, ...GoldenCase[]];
+	sequence?: Sequence;
 	policy?: {
 		/** When the model is not the one the golden was made from. compare (default): judge the outputs anyway and say so; warn, fail: call the golden stale without judging. */
 		onModelChange?: "compare" | "warn" | "fail";
@@ -166,6 +169,7 @@ export interface OutputSlice {
 }
 /** How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision. */
 export interface RoundingRecord {
+	fp32?: RoundingAt;
 	fp16?: RoundingAt;
 	tf32?: RoundingAt;
 	bf16?: RoundingAt;
@@ -177,6 +181,8 @@ export interface RoundingAt {
 	tensors: number;
 	/** Tensors with values that the precision cannot hold; those stayed as they were. */
 	beyondRange?: [string, ...string[]];
+	/** Of fp32: what ran instead of the recording's build, or why another precision stands in. */
+	by?: string;
 	/** The largest difference from the golden, by output. */
 	outputs: {
 		[k: string]: Spread;
@@ -355,4 +361,30 @@ export interface TensorStatistics {
 	std: number | null;
 	nan: number;
 	inf: number;
+}
+/** Each case is a sequence that a decoder runs in steps: the beginning at once, then one position after the other. Axes are by name of the input or output. */
+export interface Sequence {
+	/** Positions that run one by one; those before them are the beginning. */
+	steps: number;
+	each: Axes;
+	all?: Axes;
+	outputs?: Axes;
+	/** Inputs that an output of the step before fills, such as a KV cache. */
+	state: {
+		[k: string]: SequenceState;
+	};
+}
+export interface Axes {
+	[k: string]: number;
+}
+export interface SequenceState {
+	/** The output that gives it to the next step. */
+	output: string;
+	dtype?: DType;
+	/** At the beginning, when it holds zeros or nothing. Absent: the case has the input. */
+	shape?: number[];
+	/** The axis that grows. */
+	axis?: number;
+	/** The axis that is as long as the first one of the inputs in `each`. */
+	batch?: number;
 }

@@ -134,6 +134,10 @@ export interface Result {
 	memoryGrowths?: MemoryGrowthResult[];
 	/** What a request waits at given rates, computed from the times. */
 	loads?: LoadResult[];
+	/** What requests waited that arrived on a schedule. */
+	measuredLoads?: MeasuredLoad[];
+	/** Engines that ran at once with another one. */
+	together?: TogetherResult[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -362,6 +366,8 @@ export interface GoldenCheck {
 	slice?: CheckedSlice;
 	/** The worst slice along the batch axis, where slices are judged one by one. */
 	sample?: number;
+	/** Of a sequence: the first position whose answer fails. */
+	position?: number;
 	got: Numeric | null;
 	allowed: number | null;
 	bound: Bound;
@@ -594,6 +600,8 @@ export interface WorkloadResult {
 		[k: string]: number[];
 	};
 	streams: number;
+	/** The interval at which inferences started, where the GPU was left idle between them. */
+	everyMs?: number;
 	verdict: VerdictKind;
 	latency: Comparison;
 	work?: Comparison;
@@ -1042,6 +1050,65 @@ export interface LoadSlo {
 export interface MostPerSecond {
 	base: number | null;
 	head: number;
+}
+export interface MeasuredLoad {
+	part?: PartName;
+	model: string;
+	engine: string;
+	/** Several: one engine behind a dynamic batcher. */
+	workloads: string[];
+	batches?: number[];
+	/** poisson, constant, or the path of a file. */
+	arrivals: string;
+	maxBatch: number;
+	maxDelayMs: number;
+	/** Pairs of runs that were repeated, because requests were sent late. */
+	replaced: number;
+	/** Why the figures are missing or incomplete. */
+	reason?: string;
+	points: {
+		/** Of the base's capacity; null: the rate is an slo's or a file's. */
+		share: number | null;
+		ratePerSecond: number;
+		base: MeasuredSide | null;
+		head: MeasuredSide | null;
+		comparison: Comparison;
+	}[];
+}
+/** Latencies run from a request's arrival, over all runs of one side. */
+export interface MeasuredSide {
+	runs: number;
+	requests: number;
+	/** Time of the smallest batch, the next one always queued. */
+	serviceMs: number;
+	meanMs: number;
+	p50Ms: number;
+	p99Ms: number;
+	maxMs: number;
+	/** Bounds of the P99, each with 99 % confidence; null: too few requests. */
+	p99: {
+		lowMs: number | null;
+		highMs: number | null;
+	};
+	/** By how much the loader sent requests late: the worst run's P99. */
+	latenessMs: number;
+}
+export interface TogetherResult {
+	part?: PartName;
+	model: string;
+	engine: string;
+	workload: string;
+	/** model/engine of the other one, always busy. */
+	beside: string;
+	base: TogetherSide | null;
+	head: TogetherSide | null;
+	comparison: Comparison;
+}
+/** Medians over runs of the runs' medians. */
+export interface TogetherSide {
+	runs: number;
+	aloneMs: number;
+	togetherMs: number;
 }
 export interface GateResult {
 	gate: GateName;

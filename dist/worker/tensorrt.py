@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak]
+    python3 tensorrt.py --engine FILE [--beside FILE] [--onnx FILE] [--stripped] [--device N] [--mode cases|warm|cold|soak|load]
                         [--plugin LIBRARY]... [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --calibrate ONNX --method entropy|minmax --cache FILE [options as above]
     python3 tensorrt.py --probe [--device N]
@@ -26,16 +26,23 @@ plugins' printf too, goes to standard error. A frame, all numbers little-endian:
 To the worker:
     {"kind": "case", "id": text, "beside": [text, ...], "tensors": [...]}    the inputs of one case; with "beside" it runs
                                                       once for each id, all at the same time
+    {"kind": "sequence", "id": text, "plan": {"spans": [[from, to], ...], "each": {input: axis}, "all": {input: axis},
+     "outputs": {output: axis}, "state": {input: {"output": name}}}, "tensors": [...]}
+                                                      a case in steps: "each" inputs get the positions of a span, "all" inputs
+                                                      those before too, and a state what an output of the step before gave
     {"kind": "refit", "id": text, "weights": "model" or "zeros"}    gives the engine the weights of --onnx, or zeros
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
     {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
                                                       repeats the cases before it, in --mode soak
+    {"kind": "load", "id": text, "batched": [name, ...], "minBatch", "maxBatch", "maxDelayMs"}
+                                                      in --mode load; the payload: arrivals of requests, float64 in ms
+    {"kind": "together", "id": text, "budgetMs"}      in --mode load, with --beside; "ofBeside": true in a case is for that engine
     {"kind": "end"}                                   no more cases
 From the worker, the first frame is a hello or an error, and each case has one answer, in order:
     {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
      "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
     {"kind": "result", "id", "profile": n, "tensors": [...]}
-    {"kind": "figures", "id", ...}                    of a start-up or a soak
+    {"kind": "figures", "id", ...}                    of a start-up, a soak or a load
     {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
     {"kind": "end", "cases": n}
 
@@ -46,6 +53,13 @@ A soak gives {"phase", "steps", "shapes", "samples": [[reserved, resident, used,
 memory taken since there is a CUDA context, host memory, what TensorRT, inputs and outputs hold, in how many blocks; the
 last two only if TensorRT takes an allocator. A step of "reloads" frees engine and context, loads and runs them.
 
+A load serves the arrivals with the case before it. A batch starts when the engine is free and either "maxBatch" requests or
+"maxDelayMs" of the oldest are there; it holds the first items of the inputs in "batched", at least "minBatch". It gives
+{"requests": n}; the payload: n latencies from the arrivals, then by how much each request's batch started late, float64 in ms.
+
+A "together" runs the case before it of either engine for "budgetMs": each alone, then both at once. It gives {"counts": [n, n,
+n, n]}; the payload: so many times of the first alone and with the other, and of the other alone and with the first.
+
 With --calibrate (TensorRT up to 10), TensorRT calibrates an INT8 engine on the cases, which have one shape and no
 answers. The cache is written to --cache before the end frame. The hello's engine is null.
 
@@ -55,11 +69,14 @@ plan, plugin, format, memory, calibration, refit, refit-missing, protocol, inter
 memory, execution, size, refit, refit-missing, internal.
 """
 import argparse
+import array
 import collections
 import copy
 import ctypes
 import faulthandler
+import gc
 import json
+import math
 import mmap
 import os
 import platform
@@ -81,6 +98,7 @@ PLAN_MAGIC = b"ftrt"
 # What outputs hold before a case, so that bytes the engine never wrote are not the last case's right answer: NaN for floats.
 UNWRITTEN = 0xFF
 OUT_OF_MEMORY = 2
+NOT_READY = 600
 # Contexts that run at the same time, and how often each runs, so that they overlap whatever one launch takes.
 MOST_TOGETHER = 8
 ROUNDS = 3
@@ -247,6 +265,7 @@ class Cuda:
         "cuCtxSetCurrent": [ctypes.c_void_p],
         "cuStreamCreate": [pointer(ctypes.c_void_p), ctypes.c_uint],
         "cuStreamSynchronize": [ctypes.c_void_p],
+        "cuStreamQuery": [ctypes.c_void_p],
         "cuMemAlloc_v2": [pointer(ctypes.c_uint64), ctypes.c_size_t],
         "cuMemFree_v2": [ctypes.c_uint64],
         "cuMemGetInfo_v2": [pointer(ctypes.c_size_t), pointer(ctypes.c_size_t)],
@@ -361,6 +380,12 @@ class Cuda:
 
     def wait(self):
         self.call("cuStreamSynchronize", self.stream)
+
+    def is_done(self):
+        number = self.calls["cuStreamQuery"](self.stream)
+        if number not in (0, NOT_READY):
+            raise CudaError(number, "cuStreamQuery", self.explain(number))
+        return number == 0
 
 
 class DeviceBuffer:
@@ -761,8 +786,9 @@ class Engine:
             "outputs": [port.describe() for port in self.outputs],
         }
 
-    def run(self, feeds, payload, count):
-        """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call."""
+    def run(self, feeds, payload, count, carried=()):
+        """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call; without
+        the outputs that a sequence carries to its next step."""
         lanes = self.open_lanes(count)
         self.logger.errors.clear()
         try:
@@ -773,7 +799,7 @@ class Engine:
             for _ in range(1 if len(lanes) == 1 else ROUNDS):
                 for lane in lanes:
                     lane.execute()
-            return [lane.collect() for lane in lanes]
+            return [lane.collect(carried) for lane in lanes]
         except RuntimeError as error:
             # What TensorRT's Python raises where C++ returns false.
             self.forget(lanes)
@@ -921,12 +947,30 @@ class Engine:
             if port.allocator is not None and port.allocator.problem is not None:
                 raise port.allocator.problem
 
-    def collect(self):
+    def hand_over(self, name, output):
+        """An output's memory becomes that of the input that it feeds in the next step, and the other way round."""
+        target = self.inputs.get(name)
+        source = next((port for port in self.outputs if port.name == output), None)
+        if target is None or source is None:
+            raise Refusal("input", "the engine has no input %s that output %s could feed" % (name, output), name)
+        if target.dtype != source.dtype or target.host or source.host or source.now is None:
+            raise Refusal("input", "output %s cannot feed input %s: another type, on the host, or of a shape that the data decides" % (output, name), name)
+        if source.alias is None:
+            target.device_buffer, source.device_buffer = source.device_buffer, target.device_buffer
+        elif source.alias != name:
+            raise Refusal("input", "output %s lies in the memory of %s, not of %s" % (output, source.alias, name), name)
+        self.prepared = None
+        # Nothing to copy: it is there already.
+        return Feed(source.now, 0, 0)
+
+    def collect(self, carried=()):
         if any(port.now is None for port in self.outputs):
             self.cuda.wait()
             self.raise_allocation()
         tensors, parts, total = [], [], 0
         for port in self.outputs:
+            if port.name in carried:
+                continue
             shape = self.final_shape(port)
             size = byte_count(port.dtype, shape)
             total += size
@@ -981,6 +1025,77 @@ def read_case(header, payload_bytes, inputs):
     return feeds
 
 
+# Sequences
+
+
+def run_sequence(engine, plan, feeds, payload):
+    """A case in steps; their outputs, put together."""
+    state = {name: one["output"] for name, one in plan["state"].items()}
+    each, grown, axes = plan["each"], plan.get("all", {}), plan.get("outputs", {})
+    memory, steps, total, carried = HostBuffer(), [], 0, {}
+    profile = None
+    for start, end in plan["spans"]:
+        step, pieces = {}, []
+        for name, feed in feeds.items():
+            if name in carried:
+                step[name] = carried[name]
+                continue
+            view = payload.view(feed.at + feed.size)[feed.at :]
+            if name in each:
+                view, shape = cut(view, feed.shape, each[name], start, end)
+            elif name in grown:
+                view, shape = cut(view, feed.shape, grown[name], 0, end)
+            else:
+                shape = feed.shape
+            step[name] = Feed(shape, sum(len(piece) for piece in pieces), len(view))
+            pieces.append(view)
+        data = b"".join(pieces)
+        memory.reserve(max(1, len(data)))
+        memory.view(len(data))[:] = data
+        used, tensors, parts = engine.run(step, memory, 1, state.values())[0]
+        profile = used if profile is None else profile
+        steps.append([last_of(tensor, part, axes.get(tensor["name"])) for tensor, part in zip(tensors, parts)])
+        total += sum(len(data) for _, _, data in steps[-1])
+        engine.check_size(total, "a sequence")
+        carried = {name: engine.hand_over(name, output) for name, output in state.items()}
+    joined = [join(parts, axes.get(parts[0][0]["name"], 0)) for parts in zip(*steps)]
+    return profile, [tensor for tensor, _ in joined], [data for _, data in joined]
+
+
+def cut(view, shape, axis, start, end):
+    """Places start to end along an axis."""
+    rows = 1
+    for size in shape[:axis]:
+        rows *= size
+    whole = len(view) // max(1, rows)
+    inner = whole // max(1, shape[axis])
+    parts = [view[row * whole + start * inner : row * whole + end * inner] for row in range(rows)]
+    return b"".join(parts), shape[:axis] + (end - start,) + shape[axis + 1 :]
+
+
+def last_of(tensor, part, axis):
+    """A copy, because the next step overwrites it."""
+    shape = tuple(tensor["shape"])
+    if axis is None:
+        return tensor, shape or (1,), bytes(part)
+    data, shape = cut(part, shape, axis, max(0, shape[axis] - 1), shape[axis])
+    return tensor, shape, data
+
+
+def join(steps, axis):
+    tensor, first, _ = steps[0]
+    beside = {shape[:axis] + shape[axis + 1 :] for _, shape, _ in steps}
+    if len(beside) > 1:
+        raise Refusal("execution", "output %s has another shape in each step" % tensor["name"], tensor["name"])
+    shape = first[:axis] + (sum(shape[axis] for _, shape, _ in steps),) + first[axis + 1 :]
+    rows = 1
+    for size in first[:axis]:
+        rows *= size
+    sizes = [len(data) // max(1, rows) for _, _, data in steps]
+    data = b"".join(data[row * size : (row + 1) * size] for row in range(rows) for size, (_, _, data) in zip(sizes, steps))
+    return dict(tensor, shape=list(shape), bytes=len(data)), data
+
+
 def time_runs(engine, runs, feeds, payload):
     laps = Laps()
     for run in range(1 + runs):
@@ -1026,6 +1141,119 @@ def soak(engine, header):
     return {"phase": phase, "steps": cycles * len(cases), "shapes": len(cases), "samples": found}
 
 
+# Load
+
+
+# By how much a sleep may end late; so long before its end, a loop watches the clock.
+SLEEP_ENDS_LATE = 5e-4
+# Between reading a schedule and its first arrival.
+AHEAD = 1e-3
+
+
+def wait_until(moment):
+    left = moment - time.perf_counter()
+    if left > SLEEP_ENDS_LATE:
+        time.sleep(left - SLEEP_ENDS_LATE)
+    while time.perf_counter() < moment:
+        pass
+
+
+def serve_arrivals(arrivals, most, delay, serve):
+    """In seconds. However long a batch takes, requests are due when they arrive, and wait without limit."""
+    latencies, lateness = array.array("d"), array.array("d")
+    begin = time.perf_counter() + AHEAD
+    first, count, free = 0, len(arrivals), begin
+    while first < count:
+        oldest = begin + arrivals[first]
+        full = begin + arrivals[first + most - 1] if first + most <= count else math.inf
+        due = max(free, oldest, min(full, oldest + delay))
+        wait_until(due)
+        started = time.perf_counter()
+        end = first + 1
+        while end < min(count, first + most) and begin + arrivals[end] <= started:
+            end += 1
+        serve(end - first)
+        free = time.perf_counter()
+        for each in range(first, end):
+            latencies.append(free - begin - arrivals[each])
+            lateness.append(started - due)
+        first = end
+    return latencies, lateness
+
+
+def make_server(engine, batched, least):
+    """Runs the first items of the kept case: with the batch first, they are the first bytes of a tensor."""
+    feeds, payload = engine.kept[-1]
+    sizes = {}
+
+    def serve(count):
+        size = max(least, count)
+        if size not in sizes:
+            sizes[size] = dict(feeds)
+            for name in batched:
+                whole = feeds[name]
+                shape = (size,) + whole.shape[1:]
+                sizes[size][name] = Feed(shape, whole.at, byte_count(engine.inputs[name].dtype, shape))
+        engine.prepare(sizes[size], payload)
+        engine.fill(sizes[size], payload)
+        engine.execute()
+        engine.collect()
+
+    return serve
+
+
+def run_load(engine, header, payload):
+    arrivals = array.array("d", bytes(payload))
+    if not engine.kept:
+        raise Refusal("execution", "the inputs to serve did not run")
+    serve = make_server(engine, header["batched"], header["minBatch"])
+    gc.disable()
+    try:
+        seconds = array.array("d", (ms / 1e3 for ms in arrivals))
+        found = serve_arrivals(seconds, header["maxBatch"], header["maxDelayMs"] / 1e3, serve)
+    finally:
+        gc.enable()
+    parts = [memoryview(array.array("d", (1e3 * value for value in values))).cast("B") for values in found]
+    return {"requests": len(arrivals)}, parts
+
+
+def run_at_once(engines, budget):
+    """Each engine starts its next inference when one ends, until the time is up."""
+    end = time.perf_counter() + budget
+    times, began = [array.array("d") for _ in engines], [0.0] * len(engines)
+
+    def launch(index):
+        began[index] = time.perf_counter()
+        engines[index].execute()
+
+    running = list(range(len(engines)))
+    for index in running:
+        launch(index)
+    while running:
+        for index in list(running):
+            if not engines[index].cuda.is_done():
+                continue
+            now = time.perf_counter()
+            times[index].append(1e3 * (now - began[index]))
+            if now < end:
+                launch(index)
+            else:
+                running.remove(index)
+    return times
+
+
+def run_together(engine, header):
+    engines, budget = [engine, engine.beside], header["budgetMs"] / 1e3
+    if engine.beside is None or not all(each.kept for each in engines):
+        raise Refusal("execution", "the inputs of both engines did not run")
+    for each in engines:
+        each.step(*each.kept[-1])
+    alone = [run_at_once([each], budget)[0] for each in engines]
+    both = run_at_once(engines, budget)
+    found = [alone[0], both[0], alone[1], both[1]]
+    return {"counts": [len(times) for times in found]}, [memoryview(times).cast("B") for times in found]
+
+
 def is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
@@ -1068,6 +1296,16 @@ def answer(channel, engine, header, payload_bytes):
         if kind == "soak":
             channel.write(dict(soak(engine, header), kind="figures", id=names[0]))
             return True
+        if kind == "load":
+            figures, parts = run_load(engine, header, channel.buffer.view(payload_bytes))
+            channel.write(dict(figures, kind="figures", id=names[0]), parts)
+            return True
+        if kind == "together":
+            figures, parts = run_together(engine, header)
+            channel.write(dict(figures, kind="figures", id=names[0]), parts)
+            return True
+        if header.get("ofBeside"):
+            engine = engine.beside
         if kind == "refit":
             engine.refit(header.get("weights"))
             results = [(0, [], [])]
@@ -1077,8 +1315,11 @@ def answer(channel, engine, header, payload_bytes):
                 figures = time_runs(engine, header["runs"], feeds, channel.buffer)
                 channel.write(dict(figures, kind="figures", id=names[0]))
                 return True
-            results = engine.run(feeds, channel.buffer, len(names))
-            if engine.options.mode == "soak":
+            if kind == "sequence":
+                results = [run_sequence(engine, header["plan"], feeds, channel.buffer)]
+            else:
+                results = engine.run(feeds, channel.buffer, len(names))
+            if engine.options.mode in ("soak", "load"):
                 keep_case(engine, feeds, channel.buffer, payload_bytes)
         for name, (profile, tensors, parts) in zip(names, results):
             channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
@@ -1109,7 +1350,7 @@ def serve(channel, engine):
         if kind == "end":
             channel.write({"kind": "end", "cases": done})
             return 0
-        if kind not in ("case", "refit", "start-up", "soak"):
+        if kind not in ("case", "sequence", "refit", "start-up", "soak", "load", "together"):
             raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
         if not answer(channel, engine, header, payload_bytes):
             return EXIT_LOST
@@ -1231,6 +1472,9 @@ def start(channel, options):
             channel.write({"kind": "end", "cases": 0})
             return 0
         engine = Engine(trt, cuda, options)
+        engine.beside = None
+        if options.beside is not None:
+            engine.beside = Engine(trt, cuda.fork(), argparse.Namespace(**dict(vars(options), engine=options.beside)))
     except CudaError as error:
         raise Fatal("cuda", "The CUDA driver refused: %s." % error)
     except Refusal as error:
@@ -1242,13 +1486,14 @@ def start(channel, options):
 def parse_options(arguments):
     parser = argparse.ArgumentParser(description="Runs golden cases through a TensorRT engine.")
     parser.add_argument("--engine")
+    parser.add_argument("--beside")
     parser.add_argument("--onnx")
     parser.add_argument("--stripped", action="store_true")
     parser.add_argument("--calibrate")
     parser.add_argument("--method", choices=("entropy", "minmax"), default="entropy")
     parser.add_argument("--cache")
     parser.add_argument("--device", type=int, default=0)
-    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak"), default="cases")
+    parser.add_argument("--mode", choices=("cases", "warm", "cold", "soak", "load"), default="cases")
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")

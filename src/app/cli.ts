@@ -4,6 +4,7 @@ import { ConfigError, ToolError } from "../core/errors.ts";
 import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
 import * as golden from "./commands/golden-tables.ts";
 import * as history from "./commands/history-tables.ts";
+import * as own from "./commands/machine-tables.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -18,7 +19,7 @@ const commands: readonly Entry[] = [
 	[tables.runTable, async () => (await import("./commands/run.ts")).run],
 	[tables.preflightTable, async () => (await import("./commands/preflight.ts")).preflight],
 	[tables.costTable, async () => (await import("./commands/cost.ts")).cost],
-	[golden.recordTable, async () => (await import("../golden/app/record.ts")).runRecord],
+	[golden.recordTable, async () => (await import("../golden/app/record-models.ts")).runRecord],
 	[golden.checkTable, async () => (await import("../golden/app/check.ts")).checkGolden],
 	[golden.calibrateTable, async () => (await import("../golden/app/calibrate.ts")).calibrateGolden],
 	[golden.inspectTable, async () => (await import("../golden/app/inspect.ts")).inspectGolden],
@@ -33,10 +34,12 @@ const commands: readonly Entry[] = [
 	[history.importTable, async () => (await import("../history/app/commands.ts")).importHistory],
 	[history.compactTable, async () => (await import("../history/app/commands.ts")).compactHistory],
 	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
+	[history.watchTable, async () => (await import("../history/app/commands.ts")).watchAlarms],
 	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
-	[tables.tuneTable, async () => (await import("./commands/tune.ts")).tune],
-	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
-	[tables.initTable, async () => (await import("./commands/init.ts")).init],
+	[own.tryTable, async () => (await import("./commands/try.ts")).tryModel],
+	[own.tuneTable, async () => (await import("./commands/tune.ts")).tune],
+	[own.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
+	[own.initTable, async () => (await import("./commands/init.ts")).init],
 ];
 
 export const commandTables: readonly CommandTable[] = commands.map(([table]) => table);

@@ -1,4 +1,5 @@
 // Creates the real adapters for the ports.
+import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +15,7 @@ import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
+import { usageError } from "../core/errors.ts";
 import {
 	childEnvironment,
 	type Environment,
@@ -142,6 +144,17 @@ function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment):
 /** This module is bundled into its folder chunks/. */
 export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
+}
+
+export async function examplesAt(name: "recorded" | "quickstart" | "tuned"): Promise<string> {
+	const examples = join(distFolder(), "..", "examples", name);
+	await access(examples).catch(() => {
+		throw usageError(
+			`The example models are not at ${examples}.`,
+			"Use a complete clone or package of trtgate.",
+		);
+	});
+	return examples;
 }
 
 export function cacheFolder(environment: Environment): string {

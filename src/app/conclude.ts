@@ -36,6 +36,7 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		builds: settleBuilds(facts.builds).map((build) => withTimeShare(build, facts.rows)),
 		golden: facts.golden,
 		workloads: facts.rows,
+		measuredLoads: someOf(facts.measuredLoads),
 	};
 }
 
@@ -55,7 +56,7 @@ export function concludeResult(
 	const recorded = recordedFacts(facts, input);
 	const { builds, arms } = recorded;
 	const errors = [...buildFaults(builds), ...facts.errors];
-	const loads = loadsOf(recorded.workloads, (row) => workloadOf(facts.config, row)?.gates.slo);
+	const loads = computedLoads(facts);
 	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config }, loads);
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
@@ -89,11 +90,16 @@ export function concludeResult(
 		startUps: someOf(facts.startUps),
 		memoryGrowths: someOf(facts.memoryGrowths),
 		loads: someOf(loads),
+		together: someOf(facts.together),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
 		files: facts.files,
 	};
+}
+
+export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">): LoadResult[] {
+	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
 }
 
 function someOf<Item>(items: Item[]): Item[] | undefined {
@@ -161,7 +167,7 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
 			const judged = judgeWorkload(row, workload, { config, errors, builds });
-			return [...judged, ...judgeSlo(row, workload, { config, loads })];
+			return [...judged, ...judgeSlo(row, workload, { config, loads, measured: facts.measuredLoads })];
 		}),
 		...judgeEach(facts.sweeps, (sweep, { workloads }) => {
 			const workload = workloads.find(({ name }) => name === sweep.workload);

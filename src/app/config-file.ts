@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileStore } from "../adapters/files/store.ts";
-import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
+import { type Git, type GitAccess, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
 import { readInputText } from "../adapters/process/input-file.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
@@ -19,6 +19,7 @@ import {
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
+import { openHistory } from "../history/adapters/history.ts";
 import type { RunEvent } from "../host/formats/github/event.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
@@ -116,6 +117,7 @@ export interface ConfigOptions {
 	head?: string;
 	/** Chooses the base unless the user does. */
 	event?: RunEvent;
+	access?: GitAccess;
 	only?: string;
 	/** By input, for the only model that is checked. */
 	shapes?: PinnedShapes;
@@ -140,17 +142,31 @@ export async function readHeadConfig(options: ConfigOptions, processes: Processe
 	const { cwd, inputs, workspace, head } = options;
 	const occasion = occasionOf(options);
 	const path = chooseConfig(options);
-	const atRef = options.config === undefined && head !== undefined && !existsSync(resolve(cwd, head));
-	const text = atRef ? await textAt(head, basename(path), gitIn(cwd, processes)) : null;
+	// A person who names a config means it for both sides.
+	const isOwn = options.config === undefined || workspace !== undefined;
+	const atRef = isOwn && head !== undefined && !existsSync(resolve(cwd, head));
+	const text = atRef ? await textOfHead(head, path, options, processes) : null;
 	const read =
 		text === null
 			? await readConfigFile({ cwd, path, inputs, workspace, occasion })
-			: parseConfigText(text, { path, inputs, occasion, home: resolve(cwd) });
+			: parseConfigText(text, { path, inputs, occasion, home: dirname(resolve(cwd, path)) });
 	return {
 		...read,
 		ids: new Set(engineSpecs(read.config).map(({ id }) => id)),
 		config: finished(selected(read.config, options), options),
 	};
+}
+
+/** In a workflow, the head may still have to be fetched. */
+async function textOfHead(
+	head: string,
+	path: string,
+	{ cwd, event, access }: ConfigOptions,
+	processes: Processes,
+): Promise<string | null> {
+	const git = gitIn(cwd, processes, access);
+	const commit = event === undefined ? head : await (await openHistory(git)).find(head);
+	return textAt(commit ?? head, path, git);
 }
 
 function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {

@@ -5,7 +5,6 @@ import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
-import type { GitAccess } from "../adapters/git/run-git.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
@@ -42,7 +41,6 @@ import { version } from "./version.ts";
 export interface GateOptions extends ConfigOptions {
 	base?: string;
 	job?: WorkflowJob;
-	access?: GitAccess;
 	out: string;
 	seed?: string;
 	trtexec?: string;
@@ -162,6 +160,7 @@ async function watchHistory({
 		outFolder,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
+		event: options.event,
 	});
 }
 
@@ -182,6 +181,7 @@ function gateInput(
 		notes: [...notes, ...sides.notes],
 		outFolder,
 		isScheduled: options.event?.kind === "schedule",
+		isRelease: options.event?.kind === "tag",
 		seed: options.seed ?? `${head?.source.commit ?? ""}:${own.config.path}`,
 		version,
 		job: options.job,

@@ -1,7 +1,7 @@
 // Finds the run that a report is about, by asking GitHub: measured code may have written the rest. Reads the results of
 // its jobs from artifacts, which are untrusted, or from folders.
-import { readdir, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { readInputText } from "../adapters/process/input-file.ts";
 import { inNewFolder } from "../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
@@ -11,7 +11,6 @@ import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from
 import { parseResult } from "../core/report/parse-result.ts";
 import { cleanName } from "../core/text/escape.ts";
 import { formatBytes } from "../core/text/units.ts";
-import { takeFile } from "../host/adapters/github/part-archive.ts";
 import type { RunEvent, WorkflowRunEvent } from "../host/formats/github/event.ts";
 import type { MeasuredRun, RunArtifact, RunArtifacts, RunFacts, WorkflowRun } from "../ports/code-host.ts";
 import { reportFiles } from "../stages/report.ts";
@@ -150,22 +149,14 @@ async function fetchOne(
 	budget.packedBytes -= bytes;
 	if (budget.packedBytes < 0)
 		return refused(`All artifacts together are larger than ${maxBytes} bytes; this one was not fetched.`);
-	const fetched = await collecting.artifacts.fetch(artifact, folder);
-	if (fetched.state === "failed") return refused(fetched.fault.message);
-	try {
-		const taken = await takeFile(fetched.path, reportFiles.result, {
-			packedBytes: maxPartBytes,
-			bytes: maxResultBytes,
-		});
-		if (taken.state === "absent")
-			return refused(`The artifact ${cleanName(artifact.name)} contains no ${reportFiles.result}.`);
-		if (taken.state === "refused") return refused(taken.reason);
-		budget.textBytes -= taken.text.length;
-		if (budget.textBytes < 0) return beyondAll();
-		return parsePart(taken.text, reportFiles.result);
-	} finally {
-		await rm(dirname(fetched.path), { recursive: true, force: true });
-	}
+	const limits = { packedBytes: maxPartBytes, bytes: maxResultBytes };
+	const taken = await collecting.artifacts.take(artifact, { name: reportFiles.result, temp: folder, limits });
+	if (taken.state === "absent")
+		return refused(`The artifact ${cleanName(artifact.name)} contains no ${reportFiles.result}.`);
+	if (taken.state === "refused") return refused(taken.reason);
+	budget.textBytes -= taken.text.length;
+	if (budget.textBytes < 0) return beyondAll();
+	return parsePart(taken.text, reportFiles.result);
 }
 
 export interface Subject {
@@ -178,6 +169,8 @@ export interface Subject {
 	event: RunEvent | null;
 	/** Its artifacts are untrusted. */
 	isForeign: boolean;
+	/** A comment asked for this commit, and no other counts. */
+	isRequested: boolean;
 	/** A fork's code ran in it, or GitHub does not say whose. */
 	isFork: boolean;
 	isOfChange(commit: string): Promise<boolean>;
@@ -198,6 +191,7 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 		why: isPull ? null : "this run is for no pull request",
 		event,
 		isForeign: false,
+		isRequested: isPull && event.newestSha !== undefined,
 		isFork: isPull && event.isFork,
 		// The jobs of our own run are trusted.
 		isOfChange: async () => true,
@@ -221,7 +215,16 @@ async function foreignSubject(
 	const pull = await pullOf(run, facts);
 	const isFork = run.headRepository.toLowerCase() !== repository.toLowerCase();
 	const isOfChange = (commit: string) => isOfRun(commit, run, facts);
-	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isFork, isOfChange };
+	return {
+		run,
+		sha: run.headSha,
+		...pull,
+		event: null,
+		isForeign: true,
+		isRequested: false,
+		isFork,
+		isOfChange,
+	};
 }
 
 async function pullOf(

@@ -54,6 +54,7 @@ export interface GateInput {
 	baseConfigFault?: string;
 	outFolder: string;
 	isScheduled?: boolean;
+	isRelease?: boolean;
 	/** Ids of workloads that need fresh pairs. */
 	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
 	seed: string;
@@ -88,6 +89,8 @@ type ResultLists = Required<
 		| "siblings"
 		| "startUps"
 		| "memoryGrowths"
+		| "measuredLoads"
+		| "together"
 		| "errors"
 		| "notes"
 		| "files"
@@ -127,6 +130,8 @@ export const noFacts = {
 	siblings: [],
 	startUps: [],
 	memoryGrowths: [],
+	measuredLoads: [],
+	together: [],
 	rows: [],
 	errors: [],
 	notes: [],

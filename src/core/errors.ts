@@ -13,6 +13,7 @@ export const configCodes = [
 	"path-unreadable",
 	"model-missing",
 	"model-unreadable",
+	"arrivals-invalid",
 	"asset-missing",
 	"golden-missing",
 	"golden-invalid",

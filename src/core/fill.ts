@@ -24,7 +24,7 @@ export function uniformSource(seed: number): () => number {
 	};
 }
 
-function normalSource(uniform: () => number): () => number {
+export function normalSource(uniform: () => number): () => number {
 	return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 

@@ -46,6 +46,7 @@ function fillBy(generator: DefaultGenerator | null | undefined, positions: numbe
 	const { kind, range } = generator?.specs[0] ?? { kind: "normal" };
 	if (kind === "zeros" || kind === "ones") return kind;
 	if (kind === "length") return positions;
+	if (kind === "positions") return "zeros";
 	if (kind === "const") return range?.[0] ?? 0;
 	return kind === "tokens" && range !== undefined ? range : "normal";
 }

@@ -3,6 +3,7 @@
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
 import type { FilledInput } from "../core/fill.ts";
+import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
@@ -41,17 +42,29 @@ export interface Calibration {
 	ranges: ReadonlyMap<string, number>;
 }
 
-/** `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. Neither has outputs. */
-export type WorkerCase = InferCase & { runs?: number; soak?: SoakRequest };
+/**
+ * `runs`: the case is timed, then this often again. `soak`: the cases before it are repeated. `load`: the case before it is
+ * served on a schedule. `atOnceMs`: the cases before it run so long, alone and with each other. None has outputs.
+ */
+export type WorkerCase = InferCase & {
+	runs?: number;
+	soak?: SoakRequest;
+	load?: LoadRequest;
+	atOnceMs?: number;
+	/** For the second engine of the process. */
+	ofBeside?: true;
+};
 
-/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. */
-export type WorkerMode = "warm" | "cold" | "soak";
+/** warm, cold: the plan is in the page cache, or is dropped from it. soak: allocations are counted. load: requests arrive. */
+export type WorkerMode = "warm" | "cold" | "soak" | "load";
 
 export interface InferJob {
 	engine: BuiltEngine;
 	cases: readonly WorkerCase[];
 	/** Only a golden worker gives figures; without one the job fails as tool-missing. */
 	mode?: WorkerMode;
+	/** A second engine in the same process. */
+	beside?: BuiltEngine | undefined;
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -71,8 +84,10 @@ export type InferResult =
 export interface GoldenWorkerJob
 	extends Pick<InferJob, "cases" | "mode" | "logPath" | "timeoutMs" | "onCase"> {
 	enginePath: string;
+	besidePath?: string | undefined;
 	/** Whose weights a refit gives. */
 	onnxPath: string;
+	sequence?: ModelOnDisk["sequence"];
 	/** The plan holds no weights: it gets the file's before the first case. */
 	isStripped: boolean;
 	device: number;
@@ -111,6 +126,8 @@ interface EngineJob {
 
 export interface MeasureJob extends EngineJob {
 	streams: number;
+	/** Between the starts of two inferences, the GPU idle after each. Absent: the next one is always queued. */
+	everyMs?: number | undefined;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;

@@ -91,6 +91,8 @@ export interface CodeHost {
 	login(): Promise<string | null>;
 	/** Oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
+	/** Of the whole repository, newest first, at most 100; null if the host does not list them so. */
+	newestComments: (() => Result<"comments", readonly HostedComment[]>) | null;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
@@ -113,7 +115,7 @@ export interface CodeHost {
 
 export type CommentHost = Pick<
 	CodeHost,
-	"pause" | "login" | "comments" | "createComment" | "updateComment" | "deleteComment"
+	"pause" | "login" | "comments" | "newestComments" | "createComment" | "updateComment" | "deleteComment"
 >;
 
 export interface ArtifactDraft {
@@ -130,7 +132,7 @@ export interface ArtifactStore {
 	/** Adds the attempt to a name that the run already has. */
 	upload(
 		artifact: ArtifactDraft,
-	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
+	): Result<"artifact", { id: number; name: string; url?: string; bytes: number }>;
 }
 
 export interface RunArtifact {
@@ -142,10 +144,22 @@ export interface RunArtifact {
 	digest?: string | undefined;
 }
 
+/** One file of an artifact, which may be hostile. */
+export type TakenFile =
+	| { state: "read"; text: string }
+	| { state: "absent" }
+	| { state: "refused"; reason: string };
+
+export interface TakeLimits {
+	/** Of the archive, if there is one. */
+	packedBytes: number;
+	bytes: number;
+}
+
 export interface RunArtifacts {
 	list(): Result<"artifacts", readonly RunArtifact[]>;
-	/** @returns the path of the archive, in its own folder below `folder`. */
-	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
+	/** @param wanted a file at the top; `temp` is a folder for downloads. */
+	take(artifact: RunArtifact, wanted: { name: string; temp: string; limits: TakeLimits }): Promise<TakenFile>;
 }
 
 export interface RemoteCache {
@@ -166,8 +180,16 @@ export interface MeasuredRun {
 	headRepository: string;
 }
 
+export interface PullFacts {
+	headSha: string;
+	baseSha: string;
+	baseRef: string;
+	isFork: boolean;
+}
+
 /** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
+	pull(number: number): Result<"pull", PullFacts>;
 	run(id: number): Result<"run", MeasuredRun>;
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,

@@ -20,6 +20,11 @@ export interface ReferenceJob {
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
+	/**
+	 * The cases that are done when time is up are an answer, and a later run goes on after them. It begins no other case after
+	 * `softMs` if `enough` are done.
+	 */
+	resumes?: { enough: number; softMs: number } | undefined;
 	/** Cases are alternatives, so it stops after the first that runs. */
 	stopAtFirst?: true | undefined;
 }
@@ -60,9 +65,19 @@ export interface MarkJob {
 	folder: string;
 }
 
+export interface ReferenceBuild {
+	flavour: ReferenceVariant["flavour"];
+	version: string;
+}
+
+/** `why` it cannot run. isLate: it was not installed in time. */
+export type OtherBuild = ReferenceBuild | { why: string; isLate: boolean };
+
 /** Runs the model file itself, never an engine under test. */
 export interface Reference {
-	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
+	builds(): Promise<readonly ReferenceBuild[]>;
+	/** The build that is not the first; it may have to be installed. */
+	otherBuild(timeoutMs: number): Promise<OtherBuild>;
 	machine(): { device: string; os: string };
 	parallelRuns(model: ModelOnDisk): number;
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;

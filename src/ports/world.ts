@@ -1,6 +1,6 @@
 // Ports to the machine and its user.
 
-import type { DType, TensorFile } from "../../generated/golden.ts";
+import type { DType, Sequence, TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { Fault, ToolCode } from "../core/errors.ts";
@@ -51,6 +51,8 @@ export interface ModelOnDisk {
 	/** Hash of the file; with external data, of the sorted lines `sha256  location` of all files. */
 	sha256: string;
 	external: readonly ExternalFile[];
+	/** How its cases run in steps; `onnx` then is the model over all steps, but for an engine's. */
+	sequence?: Sequence | undefined;
 }
 
 export interface TensorReader {

@@ -28,13 +28,17 @@ import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.t
 
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "infer"> };
 
-export type LifetimeFound = Partial<Pick<Result, "startUps" | "memoryGrowths" | "errors">>;
+export type LifetimeFound = Partial<
+	Pick<Result, "startUps" | "memoryGrowths" | "measuredLoads" | "together" | "errors" | "notes">
+>;
 
 /** @throws ToolError of the engine. */
-type Observe = (job: Pick<InferJob, "engine" | "mode" | "cases">) => Promise<readonly WorkerFigures[]>;
+export type Observe = (
+	job: Pick<InferJob, "engine" | "beside" | "mode" | "cases">,
+) => Promise<readonly WorkerFigures[]>;
 
 /** A fault ends the engine's turn; without a worker, all engines are left out. */
-async function* eachOf<Item extends { head: BuiltEngine }>(
+export async function* eachOf<Item extends { head: BuiltEngine }>(
 	what: string,
 	items: readonly Item[],
 	work: (item: Item, observe: Observe) => Promise<LifetimeFound>,
@@ -48,7 +52,10 @@ async function* eachOf<Item extends { head: BuiltEngine }>(
 		const logPath = `${outFolder}/logs/${what}-${folderName(id)}-${job.engine.arm}.log`;
 		const result = await ports.backend.infer({ ...job, ...measure, scratchFolder: outFolder, logPath });
 		if (result.state === "failed") throw new ToolError(result.failure);
-		const asked = result.cases.filter((_, at) => job.cases[at]?.runs ?? job.cases[at]?.soak);
+		const asked = result.cases.filter((_, at) => {
+			const { runs: isTimed, soak, load, atOnceMs } = job.cases[at] ?? {};
+			return isTimed ?? soak ?? load ?? atOnceMs;
+		});
 		return asked.map((one) => {
 			if ("figures" in one && one.figures !== undefined) return one.figures;
 			const why = "message" in one ? one.message : "it gave no figures";
@@ -129,7 +136,7 @@ async function startPairs(
 	return starts;
 }
 
-function tensorsOf(inputs: readonly TimedInput[]) {
+export function tensorsOf(inputs: readonly TimedInput[]) {
 	return Object.fromEntries(
 		inputs.map((input, at) => [input.name, { ...input, data: fillInput(input, 1, at) }] as const),
 	);
@@ -152,7 +159,7 @@ export function soakEngines(
 			.filter(({ phase }) => shapes.length > 1 || phase !== "shape-changes")
 			.map((one) => ({ id: one.phase, inputs: {}, soak: { ...one, budgetMs } }));
 		const found = await observe({ engine: head, mode: "soak", cases: [...shapes, ...asked] });
-		const phases = found.flatMap((one) => ("parts" in one ? [] : (judgeGrowth(one, limit) ?? [])));
+		const phases = found.flatMap((one) => ("phase" in one ? (judgeGrowth(one, limit) ?? []) : []));
 		const growth = { state: growthState(phases), message: growthText(phases, limit), phases };
 		return { memoryGrowths: [{ model: model.name, engine: engine.name, ...growth }] };
 	};

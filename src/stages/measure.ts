@@ -1,14 +1,15 @@
 // Times workloads: base and head in interleaved pairs of processes, until the comparison is decided.
 import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
-import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
+import { chooseRunLength, pacedLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
-import type { Config } from "../core/config/config.ts";
+import type { Config, WorkloadConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/plan.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { counted } from "../core/text/labels.ts";
+import { formatMs } from "../core/text/units.ts";
 import { enqueueNotes } from "../engine/core/explain/machine.ts";
 import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -135,7 +136,8 @@ async function measureUntilValid(
 ): Promise<ToolFailure | null> {
 	const failure = await measurePair(pair, timing, ports);
 	if (failure || ports.interrupt.reason() !== null) return failure;
-	const { runs, invalid } = discardInvalid(timing.runs, ports.telemetry);
+	const isPaced = timing.timed.workload.config.everyMs !== undefined;
+	const { runs, invalid } = discardInvalid(timing.runs, ports.telemetry, { isPaced });
 	timing.runs = runs;
 	for (const [again, reason] of invalid) {
 		timing.replaced += 1;
@@ -169,7 +171,8 @@ async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): P
 
 function commonOf({ workload }: TimedWorkload, { measure }: MeasureInput) {
 	const { threads, timeoutMs } = measure;
-	return { streams: workload.config.streams, seed: 1, threads, timeoutMs };
+	const { streams, everyMs } = workload.config;
+	return { streams, everyMs, seed: 1, threads, timeoutMs };
 }
 
 /** Runs one short process per side, which warms caches and shows how long runs have to be. */
@@ -193,8 +196,16 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 	}
 	if (!adaptsLength || pilots.length < arms.length) return { warmUpMs, durationMs };
 	const { minimalEffect } = comparisonOptions(timed, input);
-	const { streams } = timed.workload.config;
+	const { streams, everyMs } = timed.workload.config;
+	if (everyMs !== undefined) return pacedLength(everyMs, input.measure);
 	return chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams });
+}
+
+function paceNotes({ everyMs = Infinity }: WorkloadConfig, { head }: RunsCompared): string[] {
+	if (head === null || head.medianMs < everyMs) return [];
+	return [
+		`An inference takes ${formatMs(head.medianMs)}, so at an interval of ${formatMs(everyMs)} the GPU was never idle.`,
+	];
 }
 
 /** @param override of the latency, if there is no base, or after an interruption or failure. */
@@ -206,7 +217,11 @@ function rowOf(
 	const latency = { ...compared.latency, ...override };
 	const runs = timing.runs.map(({ run }) => run);
 	const gpu = workloadGpu(runs, latency.estimate);
-	const notes = [...(gpu === null ? [] : clockNotes(gpu, latency)), ...enqueueNotes(runs, input.measure)];
+	const notes = [
+		...(gpu === null ? [] : clockNotes(gpu, latency)),
+		...enqueueNotes(runs, input.measure),
+		...paceNotes(timed.workload.config, compared),
+	];
 	return {
 		...identityOf(timed),
 		...compared,

@@ -111,12 +111,14 @@ function observed(timed: TimedRun, telemetry: Telemetry): TimedRun {
 export function discardInvalid(
 	runs: readonly TimedRun[],
 	telemetry: Telemetry,
+	{ isPaced }: { isPaced: boolean },
 ): { runs: TimedRun[]; invalid: ReadonlyMap<number, string> } {
 	const seen = runs.map((timed) => (timed.run.state === "ok" ? observed(timed, telemetry) : timed));
 	const ok = seen.filter(({ run }) => run.state === "ok");
 	const conditions = ok.map(({ run, fromMs, toMs }) => ({
-		window: run.gpu ?? null,
-		computeShare: run.computeShare ?? null,
+		// Between paced inferences clocks fall and rise: what they do is part of the result.
+		window: run.gpu === undefined ? null : isPaced ? { ...run.gpu, smClockMhz: null } : run.gpu,
+		computeShare: isPaced ? null : (run.computeShare ?? null),
 		foreignProcesses: telemetry.foreignProcesses(fromMs, toMs),
 	}));
 	const reasons = new Map<TimedRun, string>();

@@ -262,5 +262,6 @@ export function identityOf({ workload, head, inputs }: TimedWorkload) {
 		precision: engine.precision,
 		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
 		streams: workload.config.streams,
+		...(workload.config.everyMs !== undefined && { everyMs: workload.config.everyMs }),
 	};
 }

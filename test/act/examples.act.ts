@@ -321,6 +321,54 @@ test("plans, measures each part, and puts the parts into one comment", async () 
 	for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
 });
 
+test("passes the parts through a shared folder instead of artifacts", async () => {
+	const models = twoModels(["small", "large"]);
+	const repository = makeRepository([(folder) => models(folder, runners("self-hosted")), changed], change);
+	const shared = temporaryFolder();
+	const edit = (text: string): string => text.replaceAll("/mnt/trtgate", shared);
+	const { run, github } = await runPull("enterprise.yml", repository, { edit });
+	expectResults(run, { plan: ["success"], measure: ["success", "success"], report: ["success"] });
+	expect(github.state.artifacts).toEqual([]);
+	for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
+});
+
+async function runComment(body: (head: string) => string, association = "MEMBER") {
+	const repository = makeRepository([good, wrong], change);
+	const [base = "", head = ""] = repository.commits;
+	git(repository.folder, "switch", "--quiet", "main");
+	const github = await localGitHub();
+	github.addPull({ number: 7, headRef: "change", headSha: head, baseRef: "main", baseSha: base });
+	const comment = { id: 1, body: body(head), author_association: association, user: { login: "mo" } };
+	const issue = { number: 7, pull_request: { url: "https://api.github.com/repos/acme/engines/pulls/7" } };
+	const payload = { action: "created", issue, comment };
+	return runExample("on-demand.yml", { event: "issue_comment", payload, repository, github });
+}
+
+test("measures the commit that a member's comment names, beside the default branch, and reports it", async () => {
+	const { run, github } = await runComment((head) => `/gate ${head}\nLooks safe.`);
+	expectResults(run, { gate: ["failure"], report: ["failure"] });
+	expect(github.state.comments).toMatchObject([{ issue: 7, body: expect.stringContaining("## ❌ ") }]);
+	expect(github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+});
+
+test.each([
+	["a stranger's comment", (head: string) => `/gate ${head}`, "NONE"],
+	["a comment about it", (head: string) => `Try /gate ${head}`, "MEMBER"],
+] as const)("%s starts no job", async (_, body, association) => {
+	const { run, github } = await runComment(body, association);
+	expect(run.summaries, run.log).toEqual([]);
+	expect(github.state.requests).toEqual([]);
+});
+
+test("compares two revisions that are entered by hand", async () => {
+	const repository = makeRepository([good, wrong, changed]);
+	const payload = { inputs: { base: "v1", head: "v2" }, ref: "refs/heads/main" };
+	const { run } = await runExample("compare.yml", { event: "workflow_dispatch", payload, repository });
+	expectResults(run, { gate: ["failure"] });
+	const [base, head] = repository.commits.map((commit) => commit.slice(0, 7));
+	expect(run.summaries.join("\n")).toContain(`base ${base} → head ${head}`);
+});
+
 describe.each([
 	["kubernetes.yml", "pull_request", ["h200", "mig-1g"]],
 	["upgrade.yml", "workflow_dispatch", ["today", "tomorrow"]],

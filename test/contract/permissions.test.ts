@@ -19,7 +19,8 @@ function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"
 	const value = (name: string): string => String(given[name] ?? surface.inputs[name]?.default ?? "");
 	const runsOn = (...events: string[]): boolean => events.some((event) => Object.hasOwn(on, event));
 	const publishing: Rights = {
-		...(value("comment") !== "never" && runsOn("pull_request", "workflow_run", "workflow_call")
+		...(value("comment") !== "never" &&
+		runsOn("pull_request", "workflow_run", "workflow_call", "issue_comment")
 			? { "pull-requests": "write" }
 			: {}),
 		...(value("check-run") === "true" ? { checks: "write" } : {}),
@@ -37,7 +38,8 @@ function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"
 			if (given["expected"] !== undefined) return { ...publishing, actions: "read" };
 			return { ...publishing, ...(runsOn("workflow_run") ? { actions: "read", contents: "read" } : {}) };
 		default:
-			return publishing;
+			// Which commit a comment asks for is compared with the pull request's.
+			return { ...(runsOn("issue_comment") ? { "pull-requests": "read" } : {}), ...publishing };
 	}
 }
 

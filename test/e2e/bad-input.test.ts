@@ -188,10 +188,25 @@ const rows: Row[] = [
 		says: /v9\.9/,
 	},
 	{
-		what: "init over an existing config",
+		what: "init of a model for a config that has errors",
+		files: { "trtgate.yml": "version: 1\nmodells: {}\n" },
 		argv: ["init", "model.onnx"],
-		code: "output-unwritable",
-		says: /trtgate\.yml already exists/,
+		code: "config-schema",
+		says: /trtgate\.yml:2:1: modells is not a known key.*Did you mean models/,
+	},
+	{
+		what: "init of a folder without models",
+		files: { "nets/readme.md": "None yet." },
+		argv: ["init", "nets"],
+		code: "model-missing",
+		says: /no ONNX model in "nets"/,
+	},
+	{
+		what: "init with sizes for several models",
+		argv: ["init", "model.onnx", "golden", "wrong.onnx", "--dims", "batch=4"],
+		files: { "wrong.onnx": "fixture:wrong.onnx" },
+		code: "usage",
+		says: /--dims and --shape size one model; got 2/,
 	},
 ];
 

@@ -95,7 +95,7 @@ describe.concurrent("a runner or a server", () => {
 		const { play, played } = await playPull(onTestFinished, more);
 		expectExit(played.run, 1);
 		expect(played.run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "" });
-		expect(played.run.summary).toContain("1 golden mismatch");
+		expect(played.run.summary).toContain("does not match its goldens in");
 		expect(existsSync(join(played.out, "report.html"))).toBe(true);
 		return { play, played };
 	}

@@ -18,7 +18,7 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	});
 	expectExit(gate.run, 1);
 	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });
-	expect(gate.run.summary).toContain("1 golden mismatch");
+	expect(gate.run.summary).toContain("does not match its goldens in");
 	expect(gate.run.annotations).toContainEqual(
 		expect.objectContaining({ level: "error", file: "trtgate.yml" }),
 	);

@@ -97,7 +97,12 @@ it("a night whose history raises an alarm adds its record to the branch, and nam
 	const job = { sha, depth: 0, permissions: { contents: "write", issues: "write" } } as const;
 	const paths = () => git(play.origin, "ls-tree", "-r", "--name-only", "trtgate-history").split("\n");
 	const first = await runNight(play, "same-model", { ...job, runId: 800 });
-	const [path = ""] = paths();
+	const [badge, path = ""] = paths();
+	expect(badge, first.run.stdout).toBe("badge.svg");
+	const shownBadge = () => git(play.origin, "show", "trtgate-history:badge.svg");
+	expect(shownBadge()).toMatch(
+		/^<svg .*<title>trtgate: (passed|passed with warnings), \d{4}-\d\d-\d\d<\/title>/,
+	);
 	expect(path, first.run.stdout).toMatch(/^runs/);
 	const record = JSON.parse(git(play.origin, "show", `trtgate-history:${path}`)) as HistoryRecord;
 	const clone = join(play.root, "history");
@@ -108,7 +113,9 @@ it("a night whose history raises an alarm adds its record to the branch, and nam
 	git(clone, "commit", "--quiet", "--message", "Earlier nights");
 	git(clone, "push", "--quiet", "origin", "HEAD:trtgate-history");
 	const second = await runNight(play, "same-model", { ...job, runId: 801 });
-	expect(paths(), second.run.stdout + second.run.stderr).toHaveLength(31);
+	expect(paths(), second.run.stdout + second.run.stderr).toHaveLength(32);
+	const [, outcome] = /<title>trtgate: ([\w ]+), /.exec(shownBadge()) ?? [];
+	expect(outcome).toBe(second.result().outcome === "fail" ? "failed" : "passed with warnings");
 	expect(play.github.state.issues[0]?.body).toMatch(/, trend: .* slower since /);
 	expect(play.github.state.violations).toEqual([]);
 });

@@ -24,7 +24,7 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	const body = state.comments[0]?.body ?? "";
 	expect(body).toMatch(
 		new RegExp(
-			`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate · ${wrong.head.slice(0, 7)}: 1 golden mismatch`,
+			`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate · ${wrong.head.slice(0, 7)}: net · fp32 does not match its goldens in 1 of 1 case · `,
 		),
 	);
 	expect(body).toContain(" | 27.21\u00a0µs | 27.25\u00a0µs |");

@@ -60,6 +60,30 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
 
+it("golden record measures again what its time left out, proposes the limits again, and keeps the golden's name", async () => {
+	const cwd = temporaryFolder();
+	const argv = [...command, "--time-limit", "10m", "--quiet"];
+	expectExit(await runCli(argv, { cwd }), 0);
+	const whole = read(cwd);
+	const { rounding: _, ...left } = whole ?? ({} as GoldenManifest);
+	const outputs = { logits: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.03 } }] } };
+	const unfinished = ["rounding at fp16: 2 of 2 cases"];
+	const sensitivity = { ...left.sensitivity, state: "unfinished" };
+	const path = join(cwd, "golden/golden.json");
+	writeFileSync(path, JSON.stringify({ ...left, outputs, unfinished, sensitivity }));
+	const again = await runCli(argv, { cwd });
+	expectExit(again, 0);
+	expect(again.stderr).toContain("The recording of golden@1 continues where it stopped.");
+	const { cases, producer, ...found } = read(cwd) ?? ({} as GoldenManifest);
+	const { cases: before, producer: __, ...expected } = whole ?? ({} as GoldenManifest);
+	expect([found, cases.length]).toEqual([expected, before.length]);
+	for (const { outputs: files } of cases)
+		for (const { path: file } of Object.values(files))
+			expect(existsSync(join(cwd, "golden", file))).toBe(true);
+	expect(existsSync(join(cwd, "golden/r1"))).toBe(false);
+	expect(producer.command).toContain("golden record");
+});
+
 it("golden record after init needs no folder, takes one sample a case and one more at the timed batch, names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
 	cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "net.onnx"));

@@ -12,9 +12,16 @@ const shape = [-1, 3, 32, 32];
 const plan: FakePlan = {
 	inputs: [{ name: "images", dtype: "FLOAT", shape }],
 	outputs: [{ name: "probabilities", dtype: "FLOAT", shape, op: "same", from: "images" }],
+	serviceMs: [10],
+	clock: "virtual",
 	profiles: [{ images: [1, 8, 8].map((batch) => [batch, ...shape.slice(1)]) }],
 };
-const head: FakePlan = { ...plan, loadMs: 50, leak: { bytes: 65_536, each: "shape", of: "driver" } };
+const head: FakePlan = {
+	...plan,
+	serviceMs: [11],
+	loadMs: 50,
+	leak: { bytes: 65_536, each: "shape", of: "driver" },
+};
 
 /** The worker gets these plans in place of the replay's, which hold no engine. */
 function installPython(folder: string): void {
@@ -35,13 +42,14 @@ PYTHONPATH="${resolve("test/support/fake-tensorrt")}" exec "${python}" "$@"`,
 	);
 }
 
-async function gate(measure: string, hasPython = true) {
+async function gate(measure: string, hasPython = true, more = "") {
 	const folder = temporaryFolder();
 	writeArms(folder, comparison, (config) =>
 		config
 			.replace("golden: golden/golden.json", "")
 			.replace("probes: nightly", "probes: off")
-			.replace("unchanged-models: rebuild", `$&, ${measure}`),
+			.replace("unchanged-models: rebuild", `$&, ${measure}`)
+			.concat(more),
 	);
 	const env = { PATH: installReplay(folder, { comparison }) };
 	if (hasPython) installPython(folder);
@@ -73,12 +81,35 @@ suite("start-up and memory growth", () => {
 		}
 	});
 
+	it("requests that arrive on a schedule wait longer for a slower head, in every report, the history's figures and the gate", async () => {
+		const { run, result, report } = await gate(
+			"start-up: off, memory-growth: off, load: { when: always, duration: 20ms }",
+			true,
+			"gates: { slo: { p99: 15ms, rate: 20/s } }",
+		);
+		expectSchema(result, "result");
+		expect(result.errors, run.stderr).toEqual([]);
+		const [load] = result.measuredLoads ?? [];
+		expect(load).toMatchObject({ engine: "fp16", arrivals: "poisson", replaced: 0 });
+		expect(load?.points).toMatchObject([
+			{ share: 0.8, base: { requests: 2500 }, comparison: { verdict: "regressed" } },
+			{ share: null, ratePerSecond: 20 },
+		]);
+		expect(result.gates.find(({ gate }) => gate === "slo")).toMatchObject({
+			status: "fail",
+			message: expect.stringMatching(/^Measured at 20 \/ s: P99 \d\d\.\d+ ms/),
+		});
+		for (const name of ["report.md", "report.html", "terminal"])
+			expect(report(name)).toMatch(/Measured load of 1 engine/);
+		expect(report("exports/bencher.json")).toContain("p99-measured");
+	});
+
 	it("are left to scheduled runs, and need Python", async () => {
 		const { result } = await gate("start-up: nightly, memory-growth: off");
 		expect([result.startUps, result.memoryGrowths]).toEqual([undefined, undefined]);
 		const without = await gate("start-up: always, memory-growth: always", false);
 		expect(without.result.notes).toContainEqual(
-			expect.stringMatching(/^Start-up and memory growth were not measured/),
+			expect.stringMatching(/^Start-up, memory growth and load were not measured/),
 		);
 	});
 });

@@ -1,9 +1,11 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import type { MatrixJob } from "../../src/core/plan/matrix.ts";
 import { pullJob } from "../support/event-payloads.ts";
 import { openPlay, type Play } from "../support/github-play.ts";
-import { expectExit } from "../support/project.ts";
+import { expectExit, temporaryFolder } from "../support/project.ts";
 
 const model = (name: string): string =>
 	`  ${name}: { onnx: ${name}.onnx, dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [], golden: golden/golden.json }\n`;
@@ -36,14 +38,23 @@ interface Played {
 	exit: number;
 }
 
-async function playMatrix(base: Parts, head: Parts): Promise<Played> {
+interface Host {
+	inputs?: Record<string, string>;
+	env?: Record<string, string>;
+}
+
+async function playMatrix(
+	base: Parts,
+	head: Parts,
+	{ inputs: shared, env = {} }: Host = {},
+): Promise<Played> {
 	const play = await openPlay();
 	const target = play.commit(files(base), { ref: "refs/heads/main" });
 	const change = play.commit(files(head), { onto: target, ref: "refs/heads/feature" });
 	const merge = play.merge({ base: target, head: change });
 	const job = {
 		...pullJob({ head: change, base: target, merge }, { headRef: "feature" }),
-		runId: 500,
+		...{ runId: 500, env },
 	};
 	const plan = await play.run({ ...job, action: "plan" });
 	expectExit(plan.run, 0);
@@ -51,10 +62,14 @@ async function playMatrix(base: Parts, head: Parts): Promise<Played> {
 	const jobs: MatrixJob[] = JSON.parse(matrix).include;
 	const exits: number[] = [];
 	for (const { name, only } of jobs) {
-		const inputs = { name, only, comment: "never", "check-run": "false" };
+		const inputs = { name, only, comment: "never", "check-run": "false", ...shared };
 		exits.push((await play.run({ ...job, inputs })).run.exitCode);
 	}
-	const report = await play.run({ ...job, action: "report", inputs: { expected: matrix, review } });
+	const report = await play.run({
+		...job,
+		action: "report",
+		inputs: { expected: matrix, review, ...shared },
+	});
 	return { play, exits, jobs, result: report.result(), exit: report.run.exitCode };
 }
 
@@ -121,4 +136,50 @@ it("a matrix whose change adds an engine measures it where the change puts it, a
 	expect(limits.map(({ message }) => message)).toEqual([
 		expect.stringMatching(/^gates\.golden\.relative-l2\.fp32: 0\.001 → 10, in \d engines\./),
 	]);
+});
+
+const enterprise = { GITHUB_SERVER_URL: "https://github.acme.example" };
+
+it("a matrix on GitHub Enterprise Server, which has no artifacts, passes its parts in a folder that its runners share", async () => {
+	const shared = temporaryFolder();
+	const played = await playMatrix({}, {}, { inputs: { parts: shared }, env: enterprise });
+	expect([played.exits, played.exit]).toEqual([[0, 0], 0]);
+	expect(played.result.parts?.map(({ name }) => name)).toEqual(["h200", "l4"]);
+	const { comments, requests } = played.play.github.state;
+	expect(comments).toMatchObject([{ body: expect.stringContaining("## ✅") }]);
+	expect(requests.filter(({ path }) => path.includes("/twirp/"))).toEqual([]);
+	expect(readdirSync(join(shared, "acme/engines/500"))).toEqual(
+		expect.arrayContaining(["trtgate-h200", "trtgate-l4"]),
+	);
+});
+
+it("a matrix on GitHub Enterprise Server without such a folder is never green, and its message names the input", async () => {
+	const play = await openPlay();
+	const commit = play.commit(files({}), { ref: "refs/heads/main" });
+	const job = {
+		event: "push",
+		ref: "refs/heads/main",
+		sha: commit,
+		payload: {},
+		runId: 500,
+		env: enterprise,
+	};
+	const expected = '[{ "name": "l4", "artifact": "trtgate-l4" }]';
+	const { run } = await play.run({ ...job, action: "report", inputs: { expected } });
+	expectExit(run, 3);
+	expect(run.stdout).toContain("give the gate and the report the input `parts`");
+});
+
+it.each([
+	["relative", () => "parts"],
+	[
+		"in the workspace, which a change controls",
+		({ root }: Play) => `${root}/runner/engines/../engines/parts`,
+	],
+])("a shared folder that is %s is refused", async (_, parts) => {
+	const play = await openPlay();
+	const job = { event: "push", ref: "refs/heads/main", sha: "a".repeat(40), payload: {} };
+	const { run } = await play.run({ ...job, action: "report", inputs: { parts: parts(play) } });
+	expectExit(run, 2);
+	expect(run.stdout).toContain("expected an absolute path outside the workspace");
 });

@@ -43,6 +43,7 @@ describe("the npm package", () => {
 			"README.md",
 			"dist",
 			"examples",
+			"golden-schema",
 			"package.json",
 			"workflows-examples",
 		]);

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
 import { openPlay, type PlayedJob } from "../support/github-play.ts";
 import { expectExit, quickProject, untimedFiles as right, temporaryFolder } from "../support/project.ts";
+import { shownLines } from "../support/shown-lines.ts";
 
 const wrong = { ...right, "model.onnx": "fixture:wrong.onnx" };
 
@@ -49,14 +50,23 @@ it("the action on a pull request reports the same outcome with a token that may 
 	expect(result().outcome).toBe("fail");
 });
 
-it("the action on a pull request reports nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
+it("the action on a pull request comments on a pass once in a repository, in three lines; then on changes alone, and keeps that comment up to date", async () => {
 	const { state, run } = await openPull();
-	const inputs = { comment: "changes", "check-run": "false" };
+	const inputs = { "check-run": "false" };
 	await run(right, { inputs, runId: 1 });
-	expect(state.comments).toEqual([]);
-	await run(wrong, { inputs, runId: 2 });
-	await run(right, { inputs, runId: 3 });
-	expect(state.comments).toMatchObject([{ body: expect.stringMatching(/run:3 .*\n## ✅/) }]);
+	const [first] = state.comments;
+	expect(shownLines(first?.body ?? "")).toHaveLength(3);
+	// It is now one of an earlier pull request.
+	state.comments.splice(0, 1, { ...first!, issue: 6 });
+	const ours = () => state.comments.slice(1);
+	const silent = await run(right, { inputs, runId: 2 });
+	expect(silent.run.stdout).toMatch(/all pass, and it is not the first comment in this repository/);
+	expect(ours()).toEqual([]);
+	await run(wrong, { inputs, runId: 3 });
+	expect(ours()).toMatchObject([{ body: expect.stringMatching(/run:3 .*\n## ❌/) }]);
+	await run(right, { inputs, runId: 4 });
+	expect(ours()).toMatchObject([{ body: expect.stringMatching(/run:4 .*\n## ✅/) }]);
+	expect(state.violations).toEqual([]);
 });
 
 it("the action on a pull request refuses an input that it does not know before it runs anything", async () => {
@@ -64,5 +74,5 @@ it("the action on a pull request refuses an input that it does not know before i
 	const ran = await runActionFolder(".", { env: {}, cwd: workspace, inputs: { comment: "loudly" } });
 	expect(ran.exitCode).toBe(2);
 	expect(ran.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-	expect(ran.stdout).toMatch(/input comment is "loudly"; expected one of auto/);
+	expect(ran.stdout).toMatch(/input comment is "loudly"; expected one of changes, auto/);
 });

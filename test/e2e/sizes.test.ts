@@ -94,7 +94,7 @@ it("init names first what keeps a model from running at all", async () => {
 	);
 	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	expectExit(run, 0);
-	expect(run.stdout).toMatch(/ {2}1\. Fix the model: Input "text" is string.*\n {2}2\. Check the sizes/);
+	expect(run.stdout).toMatch(/ {2}1\. Fix net\.onnx: Input "text" is string.*\n {2}2\. Check the sizes/);
 });
 
 it("init guesses, and reports it, if nothing runs", async () => {

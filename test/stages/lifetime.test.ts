@@ -111,7 +111,7 @@ suite("start-up", () => {
 	it("says why nothing was timed, and which engine does not load", async () => {
 		const without = bed().backend;
 		expect(await starts(engine("base"), engine("head"), without)).toEqual({ found: {}, gates: [] });
-		expect(without.notes?.()).toContainEqual(expect.stringMatching(/^Start-up and memory growth were/));
+		expect(without.notes?.()).toContainEqual(expect.stringMatching(/^Start-up, memory growth and load were/));
 		const broken = engine("head", { behave: [{ run: 1, do: "refuse" }] });
 		const failed = await starts(engine("base"), broken);
 		expect(failed.found.errors).toMatchObject([{ model: "net", code: "tool-output" }]);

@@ -3,6 +3,7 @@ import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type MeasureInput, measure } from "../../src/stages/measure.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildGpuWindow } from "../support/build-result.ts";
 import { fakeWorkload, onlyOf, silent, steadyRun } from "../support/fakes.ts";
@@ -116,4 +117,15 @@ it("measure beside a GPU records nothing if no GPU is watched", async () => {
 	expect(row.replaced).toBe(0);
 	expect(row.runs).not.toEqual([]);
 	for (const one of row.runs) expect(Object.keys(one)).not.toContain("computeShare");
+});
+
+it("measure takes the clocks of paced runs as they come, and tells where the pauses are none", async () => {
+	const { ports } = world((order) => ({ clock: order === 3 ? 700 : 1980 }));
+	const [one] = input.workloads as [TimedWorkload];
+	const config = { ...one.workload.config, everyMs: 1 };
+	const workloads = [{ ...one, workload: { ...one.workload, config } }];
+	const { row } = await onlyOf(measure({ ...input, workloads }, ports));
+	expect(row).toMatchObject({ everyMs: 1, replaced: 0 });
+	expect(row.notes?.at(-1)).toMatch(/takes 1\.000 ms, so at an interval of 1\.000 ms the GPU was never idle/);
+	expect((await run((order) => ({ clock: order === 3 ? 700 : 1980 }))).row.replaced).toBe(1);
 });

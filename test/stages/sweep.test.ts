@@ -67,7 +67,7 @@ it("a cliff is named by the two sizes around it, and the worst size decides each
 	const result = buildResult({ sweeps });
 	expect(gatedRows(result).at(-1)?.latency.estimate).toBeCloseTo(1.1, 2);
 	const shown = sweepSection.show(
-		{ result, highlights: [], rows: [] },
+		{ result, highlights: [], lead: undefined, rows: [] },
 		{ format: "html", detail: "full" as never },
 	);
 	const text = JSON.stringify(shown);

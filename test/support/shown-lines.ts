@@ -10,14 +10,16 @@ export function shownLines(markdown: string): string[] {
 	});
 }
 
-/** Each finding, from the line with its symbol to the next one, a table or what is folded. */
+/** Each finding: what follows the first line, whose title is there, or a line with a symbol, up to what ends it. */
 export function shownFindings(markdown: string): string[] {
 	const findings: string[] = [];
 	let isOpen = false;
 	for (const line of shownLines(markdown)) {
-		if (/^\S+ \*\*/u.test(line)) findings.push("");
-		isOpen = /^\S+ \*\*/u.test(line) || (isOpen && !/^(\||<details>|<sub>|Speed measured)/.test(line));
-		if (isOpen) findings.push(`${findings.pop()}${line}\n`);
+		const isFirst = line.startsWith("## ");
+		const begins = isFirst || /^\S+ \*\*/u.test(line);
+		if (begins) findings.push("");
+		isOpen = begins || (isOpen && !/^(\||<details>|<sub>|### |> |Next:|P99 at )/.test(line));
+		if (isOpen && !isFirst) findings.push(`${findings.pop()}${line}\n`);
 	}
-	return findings;
+	return findings.filter((finding) => finding !== "");
 }

@@ -58,6 +58,12 @@ export interface FakePlan {
 	multiple?: number;
 	/** How long deserialization sleeps. */
 	loadMs?: number;
+	/** How long the GPU is busy, by batch. */
+	serviceMs?: number[];
+	/** Once, in its nth run. */
+	stall?: { run: number; ms: number };
+	/** virtual: only sleeping and reading the clock take time. */
+	clock?: "virtual";
 	leak?: { bytes: number; each: "shape" | "run" | "load"; of: "driver" | "allocator" | "host" };
 }
 

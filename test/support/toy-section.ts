@@ -27,7 +27,7 @@ export const diskSection: ReportSection = {
 				title: `The disk is busy: ${use}`,
 				sentences: ["Free it."],
 				fix: "Free it.",
-				explains: gateKey(gate, subject),
+				explains: [gateKey(gate, subject)],
 			},
 		];
 	},

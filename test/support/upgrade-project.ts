@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Dim, model, value } from "./onnx-writer.ts";
-import { readResult, runCli, temporaryFolder } from "./project.ts";
+import { type AtEnd, readResult, runCli, temporaryFolder } from "./project.ts";
 import { installReplay } from "./replay/install.ts";
 
 const netOf = (input: string, dims: readonly Dim[], output: string) =>
@@ -34,8 +34,8 @@ probes: off
 `;
 
 /** Replays the recorded upgrade from TensorRT 8.6.1 to 10.6.0. */
-export async function replayUpgrade(edit: (config: string) => string = (text) => text) {
-	const cwd = temporaryFolder();
+export async function replayUpgrade(edit: (config: string) => string = (text) => text, atEnd?: AtEnd) {
+	const cwd = temporaryFolder(atEnd);
 	writeFileSync(join(cwd, "trtgate.yml"), edit(config));
 	for (const [name, bytes] of Object.entries(nets)) writeFileSync(join(cwd, `${name}.onnx`), bytes);
 	installReplay(join(cwd, "old"), { comparison: "upgrade", as: "base" });

@@ -29,7 +29,9 @@ export async function findCalibrationData(wanted: CalibrationWanted): Promise<Ca
 }
 
 async function casesOfGolden(path: string, most: number): Promise<CalibrationCase[]> {
-	const { cases } = parseManifest(await readInputText(path, inputKinds.golden), path);
+	const { cases, sequence } = parseManifest(await readInputText(path, inputKinds.golden), path);
+	if (sequence !== undefined)
+		throw tensorInvalid({ path }, "cases of one inference", "sequences of a decoder", fix);
 	return cases.slice(0, most).map(({ id, inputs }) => ({ id, inputs }));
 }
 

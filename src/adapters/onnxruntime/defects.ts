@@ -32,7 +32,8 @@ export function tryDefects(
 		});
 		const { level, threads } = job.variant;
 		const model = { modelPath: copy.path, external: copy.external };
-		const runtime = { flavour, folder: runtimeFolder, threads, level };
+		const { sequence } = job.model;
+		const runtime = { flavour, folder: runtimeFolder, threads, level, sequence };
 		return workThrough(job, { kind: "defects", ...runtime, ...model, cases, trial, defects }, options);
 	});
 }

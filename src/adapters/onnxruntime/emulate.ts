@@ -64,7 +64,9 @@ function withoutRanges(
 	const { [rangeOutput]: ranges, ...outputs } = item.outputs;
 	const view = ranges && new DataView(ranges.data.buffer, ranges.data.byteOffset, ranges.data.byteLength);
 	// The first number is a zero, so that the output is never empty.
-	for (const [index, name] of tensors.entries())
-		if (view && !Number.isFinite(view.getFloat32(4 + index * 4, true))) beyond.add(name);
+	// A sequence has them once for each step.
+	for (let step = 0; view && step < view.byteLength; step += 4 * (1 + tensors.length))
+		for (const [index, name] of tensors.entries())
+			if (!Number.isFinite(view.getFloat32(step + 4 + index * 4, true))) beyond.add(name);
 	return { ...item, outputs };
 }

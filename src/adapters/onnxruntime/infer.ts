@@ -8,7 +8,7 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
 import { externalOf } from "./model-files.ts";
-import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
+import { type CaseReply, caseLine, caseReplyName, parseCaseReply, type TensorPlace } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";
 import { badOutput, drawsRandomly, runWorker, type TaskOf, type WorkerPlace } from "./worker-process.ts";
 
@@ -43,24 +43,43 @@ interface CasesJob {
 /** @throws ToolError tool-output if the worker's reply and its files do not fit the cases. */
 export async function runCases(job: CasesJob, folder: string, place: WorkerPlace): Promise<InferResult> {
 	const { task, logPath, timeoutMs, onCase } = job;
+	const { sequence } = job.model;
+	const mayStop = task.resumes !== undefined;
+	let done = 0;
 	const cases = await placeCases(job.cases, folder);
-	const result = await runWorker<"infer">({ kind: "infer", ...task, cases, outputFolder: folder }, place, {
+	const request = { kind: "infer", ...task, sequence, cases, outputFolder: folder } as const;
+	const result = await runWorker<"infer">(request, place, {
 		logPath,
 		timeoutMs,
 		onLine: (line) => {
-			if (line.startsWith(caseLine)) onCase?.(Number(line.slice(caseLine.length)));
+			if (!line.startsWith(caseLine)) return;
+			done = Number(line.slice(caseLine.length));
+			onCase?.(done);
 		},
 		isAlone: drawsRandomly(job.model.onnx),
 	});
 	const { wallMs } = result;
-	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
-	const replies = result.reply.cases;
-	if (replies.length !== cases.length && task.stopAtFirst !== true)
+	const isLate = result.state === "failed" && result.failure.code === "tool-timeout";
+	if (result.state === "failed" && !(isLate && mayStop && done > 0))
+		return { state: "failed", failure: result.failure, wallMs };
+	const replies = result.state === "done" ? result.reply.cases : await readReplies(folder, done);
+	if (replies.length !== cases.length && task.stopAtFirst !== true && !mayStop)
 		throw badOutput(`${replies.length} of ${cases.length} cases have a result`, job);
 	const inferred: InferredCase[] = [];
 	for (const [index, reply] of replies.entries())
 		inferred.push(await readCase(job.cases[index]?.id ?? String(index), reply, folder, job));
 	return { state: "done", cases: inferred, wallMs };
+}
+
+/** Of the cases that a worker finished before it was killed. */
+async function readReplies(folder: string, done: number): Promise<CaseReply[]> {
+	const replies: CaseReply[] = [];
+	for (let index = 0; index < done; index += 1) {
+		const reply = parseCaseReply(await readFile(join(folder, caseReplyName(index)), "utf8").catch(() => ""));
+		if (reply === null) break;
+		replies.push(reply);
+	}
+	return replies;
 }
 
 export async function placeCases(cases: readonly InferCase[], folder: string) {

@@ -1,5 +1,5 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
-import type { DType } from "../../../generated/golden.ts";
+import type { DType, Sequence } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { DefectVerdict, Trial } from "../../golden/core/record/defects/judge.ts";
@@ -18,6 +18,8 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
+	/** How each case runs in steps. */
+	sequence?: Sequence | undefined;
 	resultPath: string;
 	/** The process lives on for the next job. */
 	stays?: true;
@@ -41,6 +43,8 @@ export interface InferTask extends RuntimeJob {
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	stopAtFirst?: true | undefined;
+	/** After this time, and this many cases, it begins no other. */
+	resumes?: { enough: number; softMs: number } | undefined;
 	outputFolder: string;
 }
 
@@ -72,6 +76,11 @@ export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 export const idleLine = "trtgate: done with ";
 export const caseLine = "trtgate: case ";
 export const defectLine = "trtgate: defect ";
+
+/** In `outputFolder`, written before the line of the case: what is left of a worker that is killed. */
+export function caseReplyName(index: number): string {
+	return `case-${index}.json`;
+}
 
 export type CaseReply =
 	| { state: "done"; outputs: readonly TensorPlace[] }
@@ -112,6 +121,11 @@ function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): It
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
 	return items.every((item) => item !== null) ? items : null;
+}
+
+export function parseCaseReply(text: string): CaseReply | null {
+	const value = parseObject(text);
+	return value && parseCase(value);
 }
 
 function parseCase({ state, message, outputs }: Fields): CaseReply | null {

@@ -9,7 +9,8 @@ export interface Runtime {
 	folder: string;
 }
 
-export interface RuntimeChoice extends Pick<NativeSource, "cacheFolder" | "processes" | "registry"> {
+export interface RuntimeChoice
+	extends Pick<NativeSource, "cacheFolder" | "processes" | "registry" | "timeoutMs"> {
 	/** auto: native if a folder is named, else WebAssembly. native: fetched if no folder is named. */
 	flavour: "auto" | Flavour;
 	wasmFolder: string;
@@ -18,7 +19,7 @@ export interface RuntimeChoice extends Pick<NativeSource, "cacheFolder" | "proce
 	/** Checkout of an action, in which no native runtime is accepted. */
 	untrustedFolder?: string | undefined;
 	/** Called with the runtime and its folder if it is not the one that ships with trtgate. */
-	onNative?(note: string): void;
+	onNative?: ((note: string) => void) | undefined;
 }
 
 /** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError usage, output-unwritable. */

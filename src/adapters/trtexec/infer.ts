@@ -24,24 +24,27 @@ const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, mode, timeoutMs, logPath, onCase } = job;
-	const { path: enginePath, spec, assets } = job.engine;
+	const { path: enginePath, spec, assets, model } = job.engine;
 	// The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
 		const { device } = context;
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
-		const onnxPath = job.engine.model.path;
+		const { path: onnxPath, sequence } = model;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
-		const engine = { enginePath, onnxPath, isStripped, device, plugins };
+		const besidePath = job.beside?.path;
+		const engine = { enginePath, besidePath, onnxPath, isStripped, device, plugins, sequence };
 		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
-	if (mode === undefined) return inferByTrtexec(job, context);
+	if (mode === undefined && model.sequence === undefined) return inferByTrtexec(job, context);
 	const message =
-		"Start-up and memory growth were not measured: they need TensorRT's Python package, and no DLA.";
-	context.note(message);
+		mode === undefined
+			? "A decoder's sequences need TensorRT's Python package, which feeds each step's cache to the next, and no DLA."
+			: "Start-up, memory growth and load were not measured: they need TensorRT's Python package, and no DLA.";
+	if (mode !== undefined) context.note(message);
 	return { state: "failed", failure: { code: "tool-missing", message }, wallMs: 0 };
 }
 

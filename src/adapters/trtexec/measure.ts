@@ -28,9 +28,13 @@ export function measureRun(job: MeasureJob, context: TrtexecContext): Promise<Me
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
 	const inputs = await writeFilled(folder, job, context);
-	const { warmUpMs, durationMs, streams } = job;
+	const { streams, everyMs } = job;
+	// trtexec paces, not the golden worker, so that paced and other times differ in nothing else. Its own warm-up has no pauses
+	// and would leave the clocks high.
+	const [pacedMs, warmUpMs] = everyMs === undefined ? [0, job.warmUpMs] : [job.warmUpMs, 0];
+	const durationMs = job.durationMs + pacedMs;
 	const timing = timingOf(job.engine, context);
-	const task = { task: "time", warmUpMs, durationMs, streams, times: timesPath } as const;
+	const task = { task: "time", warmUpMs, durationMs, streams, everyMs, times: timesPath } as const;
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
 	const run = await runTrtexec(
 		{
@@ -53,9 +57,10 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	for await (const chunk of chunks) parser.push(chunk);
 	const read = parser.end();
 	if (read.state === "broken") return unusable(badOutput(read.message, run), wallMs);
-	const { times } = read;
-	const fault = misfitOf(times, { facts, streams: job.streams, timing });
+	const fault = misfitOf(read.times, { facts, streams: job.streams, timing });
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
+	const times = pacedMs === 0 ? read.times : startingFrom(pacedMs, read.times);
+	if (times.iterations === 0) return unusable(badOutput("All inferences lie in the warm-up.", run), wallMs);
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
 	const { path, record, spec } = job.engine;
@@ -73,8 +78,22 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 			.slice(0, 200),
 		wallMs,
 		timedMs: times.wallMs,
-		reportedThroughputPerSecond: facts.throughput ?? undefined,
+		reportedThroughputPerSecond: everyMs === undefined ? (facts.throughput ?? undefined) : undefined,
 		enqueueShare: middleOf(times.enqueueMs) / Math.max(1e-9, middleOf(times.computeMs)),
+	};
+}
+
+function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTimes): ExportTimes {
+	const first = startMs.findIndex((ms) => ms >= fromMs);
+	const skipped = first < 0 ? startMs.length : first;
+	const cut = (values: Float64Array) => values.subarray(skipped);
+	return {
+		iterations: columns.iterations - skipped,
+		computeMs: cut(columns.computeMs),
+		latencyMs: cut(columns.latencyMs),
+		enqueueMs: cut(columns.enqueueMs),
+		startMs: cut(startMs),
+		wallMs: wallMs - (startMs[skipped] ?? 0),
 	};
 }
 

@@ -4,7 +4,6 @@ import { relative, resolve } from "node:path";
 import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { gatedRows } from "../../core/compare/sweep.ts";
 import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
@@ -13,7 +12,7 @@ import { usageError } from "../../core/errors.ts";
 import { changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { exitCodes } from "../exit.ts";
-import { ownProcesses } from "../own-processes.ts";
+import { gitName } from "../git-name.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
 import { readResult } from "./read-result.ts";
@@ -90,10 +89,4 @@ function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result):
 		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
 	const [base, head] = [hashOf("base"), hashOf("head")];
 	return head === undefined || (head === recipe && base !== recipe);
-}
-
-async function gitName(cwd: string): Promise<string | null> {
-	const git = gitIn(cwd, ownProcesses());
-	const read = await git(["config", "user.name"]).catch(() => null);
-	return read !== null && succeeded(read) ? read.stdout.trim() || null : null;
 }

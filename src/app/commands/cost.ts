@@ -35,21 +35,22 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 		const whole = resolve(terminal.cwd, path);
 		return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;
 	};
-	const counted = (path: string, model: OnnxModel, shapes: Shapes) => {
-		const inputs = timedInputsOf(model, {})(shapes);
-		return { path, shapes, cost: costsOf(model)(sizesOf(inputs)) };
-	};
 	const head = await read(headPath);
 	const shapes = runnableShapes(head, given);
 	const base = basePath === undefined ? null : await read(basePath);
 	const facts = costFacts({
-		head: counted(headPath, head, shapes),
+		head: countedAt(headPath, head, shapes),
 		base:
 			base &&
-			counted(basePath ?? "", base, runnableShapes(base, { dims: {}, inputs: openInputs(base, shapes) })),
+			countedAt(basePath ?? "", base, runnableShapes(base, { dims: {}, inputs: openInputs(base, shapes) })),
 	});
 	terminal.out(args.flag("json") ? jsonText(facts) : renderCosts(facts, Number(top)));
 	return exitCodes.ok;
+}
+
+export function countedAt(path: string, model: OnnxModel, shapes: Shapes) {
+	const inputs = timedInputsOf(model, {})(shapes);
+	return { path, shapes, cost: costsOf(model)(sizesOf(inputs)) };
 }
 
 /** The base gets the head's sizes if its file leaves them open. */

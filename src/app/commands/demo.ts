@@ -1,5 +1,4 @@
 // `trtgate demo`: a replay of recorded TensorRT runs, then live networks on ONNX Runtime.
-import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
@@ -7,10 +6,9 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
-import { usageError } from "../../core/errors.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
-import { distFolder } from "../compose.ts";
+import { examplesAt } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import { type GateOptions, gate } from "../gate.ts";
 import { checkOutFolder, makeOutFolder } from "../out-folder.ts";
@@ -69,17 +67,6 @@ async function replayTune(out: string, json: string[], terminal: Terminal): Prom
 /** The demo shows a failing report on purpose. */
 function exitOf({ outcome }: Result): number {
 	return outcome === "error" ? exitCodes.runner : exitCodes.ok;
-}
-
-async function examplesAt(name: "recorded" | "quickstart" | "tuned"): Promise<string> {
-	const examples = join(distFolder(), "..", "examples", name);
-	await access(examples).catch(() => {
-		throw usageError(
-			`The demo's models are not at ${examples}.`,
-			"Use a complete clone or package of trtgate.",
-		);
-	});
-	return examples;
 }
 
 async function play(

@@ -8,6 +8,7 @@ import { makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec, libraryAdvice } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
+import { usageError } from "../../core/errors.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
@@ -20,7 +21,8 @@ import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { doctorTable } from "./tables.ts";
+import { doctorTable } from "./machine-tables.ts";
+import { measureNoise } from "./noise.ts";
 
 interface Check {
 	name: string;
@@ -31,18 +33,27 @@ interface Check {
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, doctorTable);
-	const findings: Finding[] = [];
-	const { cwd } = terminal;
-	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
-	const config = read?.config ?? {};
-	const trtexec = args.text("trtexec");
-	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
-	for (const { look, ...check } of all) findings.push({ ...check, ...(await look()) });
+	if (args.isGiven("model") && !args.flag("noise"))
+		throw usageError("--model needs --noise.", "Add --noise, or leave --model out.");
+	const options = { ...args.given("trtexec", "model", "device"), quiet: args.flag("quiet") };
+	const findings = args.flag("noise")
+		? (await measureNoise(options, terminal)).map((finding) => ({ ...finding, weight: "want" as const }))
+		: await checkMachine(args.text("trtexec"), terminal);
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok)
 		? exitCodes.runner
 		: exitCodes.ok;
+}
+
+async function checkMachine(trtexec: string | undefined, terminal: Terminal): Promise<Finding[]> {
+	const { cwd } = terminal;
+	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
+	const config = read?.config ?? {};
+	const all = trtexec === undefined ? checks(terminal, config) : checksOfOne(trtexec, terminal, config);
+	const findings: Finding[] = [];
+	for (const { look, ...check } of all) findings.push({ ...check, ...(await look()) });
+	return findings;
 }
 
 type Finding = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;

@@ -9,8 +9,8 @@ export const defaultMultiple = 4;
 export const recordTable = {
 	name: "golden record",
 	positionals: ["MODEL.onnx"],
-	usage: "MODEL.onnx --out DIR | --model NAME",
-	does: "records the outputs of ONNX Runtime in fp32 as a golden",
+	usage: "[MODEL.onnx --out DIR | --model NAME]",
+	does: "records the outputs of ONNX Runtime in fp32 as a golden; without a name, for all models of the config",
 	options: {
 		out: {
 			value: "DIR",
@@ -18,7 +18,7 @@ export const recordTable = {
 			otherwise: "with --model, the config's or golden/NAME; else required",
 		},
 		model: { value: "NAME", does: "Model of the config, which gives file, sizes and folder." },
-		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
+		config: { value: "FILE", does: "Config file that defines the models.", default: "trtgate.yml" },
 		inputs: {
 			value: "PATH",
 			does: "Real inputs: a file or a folder of cases.",
@@ -39,6 +39,11 @@ export const recordTable = {
 		},
 		dims: { ...dims, otherwise: "the config's `opt`, else found by trial" },
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
+		steps: {
+			value: "N",
+			does: "Of a decoder with a cache: tokens that run one by one after the first ones; 0: no steps.",
+			default: "16",
+		},
 		preprocess: {
 			value: "FILE",
 			does: "How images and text become tensors.",
@@ -60,7 +65,7 @@ export const recordTable = {
 		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
 		onnxruntime: {
 			...onnxruntime,
-			otherwise: "wasm; with --onnxruntime-folder also native, for the noise floor",
+			otherwise: "wasm; for the limits of quantised models also native, which npm installs",
 		},
 		"onnxruntime-folder": onnxruntimeFolder,
 		notice: {
@@ -71,7 +76,7 @@ export const recordTable = {
 		},
 		"time-limit": {
 			value: "TIME",
-			does: "Time limit; run again to continue.",
+			does: "Time limit for each model; run again to continue.",
 			default: "60s",
 		},
 		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },

@@ -32,21 +32,33 @@ export const compactTable = {
 	example: "trtgate history compact --branch trtgate-history",
 } as const satisfies CommandTable;
 
+const decisionOptions = {
+	reason: { value: "TEXT", does: "Reason shown on the trend page.", required: true },
+	by: { value: "NAME", does: "Who decides.", otherwise: "the workflow's actor, or git's user.name" },
+	figure: {
+		value: "latency|memory|size|error",
+		does: "Only alarms of this figure.",
+		otherwise: "all open alarms",
+	},
+	...historyPlace,
+} as const;
+
 export const acceptTable = {
 	name: "history accept",
 	positionals: ["MODEL[/ENGINE]"],
 	usage: "MODEL[/ENGINE] --reason TEXT --branch NAME|--folder DIR",
 	does: "closes an engine's open alarms and takes its current level as the new reference",
-	options: {
-		reason: { value: "TEXT", does: "Reason shown on the trend page.", required: true },
-		figure: {
-			value: "latency|memory|size|error",
-			does: "Accept only this figure.",
-			otherwise: "all open alarms",
-		},
-		...historyPlace,
-	},
+	options: decisionOptions,
 	example: "trtgate history accept det/fp16 --reason larger-input --branch trtgate-history",
+} as const satisfies CommandTable;
+
+export const watchTable = {
+	name: "history watch",
+	positionals: ["MODEL[/ENGINE]"],
+	usage: "MODEL[/ENGINE] --reason TEXT --branch NAME|--folder DIR",
+	does: "records who looks into an engine's open alarms, which stay open",
+	options: decisionOptions,
+	example: "trtgate history watch det/fp16 --reason new-kernels-are-due --branch trtgate-history",
 } as const satisfies CommandTable;
 
 export const trendTable = {

@@ -1,91 +1,176 @@
-// `trtgate init`: writes trtgate.yml and a workflow.
+// `trtgate init`: writes trtgate.yml and a workflow, or adds models to the trtgate.yml that is there.
 import { existsSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
-import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
-import { pinCommand, starterConfig, starterWorkflow } from "../../core/config/init.ts";
-import { ConfigError, ToolError } from "../../core/errors.ts";
+import { addModels } from "../../core/config/add-models.ts";
+import type { Config } from "../../core/config/config.ts";
+import {
+	pinCommand,
+	starterConfig,
+	starterModel,
+	starterName,
+	starterWorkflow,
+} from "../../core/config/init.ts";
+import { loadConfig } from "../../core/config/parse.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import {
-	bindShapes,
-	fillShapes,
-	refuseImpossible,
-	type ShapeSource,
-	shapeCheck,
-} from "../../core/onnx/input-shapes/bind.ts";
-import {
-	describeShapes,
-	labelAxes,
-	type OpenInputs,
-	proposeSizes,
-} from "../../core/onnx/input-shapes/open-axes.ts";
-import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
 import { preflight } from "../../core/onnx/preflight.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { type GoldenPorts, withGoldenPorts } from "../../golden/app/compose.ts";
-import { generateCases, inputPorts } from "../../golden/app/inputs.ts";
+import { shellWord } from "../../core/text/escape.ts";
 import { isCommit } from "../../host/formats/github/names.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { checkSizes, type TryInput, trySizes } from "../../stages/try-sizes.ts";
 import { distFolder } from "../compose.ts";
+import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
-import { progressFor, type Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { parseArguments } from "./arguments.ts";
+import { type ArgumentsOf, parseArguments } from "./arguments.ts";
+import { findModels, type ModelFile } from "./find-models.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
+import { initTable } from "./machine-tables.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
-import { initTable } from "./tables.ts";
 
 const configName = "trtgate.yml";
 const workflowName = ".github/workflows/trtgate.yml";
 
+interface Adding {
+	args: ArgumentsOf<typeof initTable>;
+	terminal: Terminal;
+	/** Names of models that the config has. */
+	taken: Set<string>;
+	isNew: boolean;
+}
+
+interface Added {
+	name: string;
+	lines: readonly string[];
+	fixes: readonly string[];
+}
+
 export async function init(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, initTable);
-	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
-	const model = await fileModelReader().read(path);
-	const onnxPath = relative(terminal.cwd, path);
-	if (onnxPath.startsWith("..")) {
-		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
-		throw new ConfigError({
-			code: "path-outside-workspace",
-			message: `${path} is not below ${terminal.cwd}.`,
-			fix,
-		});
+	const args = parseArguments(argv, initTable, { more: true });
+	const { cwd } = terminal;
+	const files = await findModels(args.positionals, cwd);
+	if (files.length > 1 && (args.isGiven("dims") || args.isGiven("shape")))
+		throw usageError(
+			`--dims and --shape size one model; got ${files.length}.`,
+			"Run init for each model that needs sizes; later runs add to trtgate.yml.",
+		);
+	const existing = existsSync(join(cwd, configName)) ? await readConfigFile({ cwd, path: configName }) : null;
+	const known = existing === null ? new Set<string>() : filesOf(existing.config);
+	const adding: Adding = {
+		args,
+		terminal,
+		taken: new Set(existing?.config.models.map(({ name }) => name)),
+		isNew: existing === null,
+	};
+	const added: Added[] = [];
+	for (const file of files) {
+		if (known.has(file.onnxPath))
+			terminal.echo(`${quoteName(file.onnxPath, "")} is in ${configName} already.\n`);
+		else added.push(...(await describeModel(file, adding)));
 	}
-	for (const name of [configName, workflowName]) refuseToOverwrite(join(terminal.cwd, name), name);
-	const name = basename(path).replace(/\.onnx$/i, "");
-	const faults = preflight(model, { backend: "onnxruntime" }).filter(({ severity }) => severity === "error");
+	if (!files.some(({ onnxPath }) => known.has(onnxPath)) && added.length === 0)
+		throw noModel(args.positionals);
+	if (added.length === 0) return exitCodes.ok;
+	const commit = await releasedCommit();
+	const lines = added.map((model) => model.lines);
+	const text =
+		existing === null
+			? starterConfig(lines, schemaOf(cwd, commit))
+			: checked(addModels(existing.text, lines), adding);
+	const names = added.map(({ name }) => quoteName(name, "")).join(", ");
+	await write(configName, text, terminal, existing === null ? "wrote" : `added ${names} to`);
+	if (!existsSync(join(cwd, workflowName)))
+		await write(workflowName, starterWorkflow({ version, commit }), terminal);
+	const steps = [...added.flatMap(({ fixes }) => fixes), ...stepsLeft(commit, added, adding)];
+	terminal.echo(`Next steps:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
+	return exitCodes.ok;
+}
+
+function filesOf({ models }: Config): Set<string> {
+	const files = models.flatMap(({ onnx, engines }) => [onnx, ...engines.map((engine) => engine.onnx)]);
+	return new Set(files.map((path) => path.replace(/^(\.\/)+/, "")));
+}
+
+const mostFaults = 3;
+
+/** None, with a note, for a file in a folder that is no model. */
+async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Adding): Promise<Added[]> {
+	const { args, terminal, taken, isNew } = adding;
+	let model: ModelOnDisk;
+	try {
+		model = await fileModelReader().read(path);
+	} catch (error) {
+		if (isNamed || !(error instanceof ConfigError)) throw error;
+		terminal.err(`note: ${quoteName(onnxPath, "")} is left out. ${error.message}\n`);
+		return [];
+	}
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const { comments, ...known } = await chooseInitSizes(model, given, {
 		...terminal,
 		quiet: args.flag("quiet"),
 	});
-	const commit = await releasedCommit();
-	const written = {
-		[configName]: starterConfig(model.onnx, { name, onnxPath, known, comments }),
-		[workflowName]: starterWorkflow({ version, commit }),
-	};
-	const files = fileStore();
-	for (const name of Object.keys(written)) await files.makeFolder(dirname(join(terminal.cwd, name)));
-	for (const [name, text] of Object.entries(written)) {
-		await files.writeText(join(terminal.cwd, name), text);
-		terminal.echo(`wrote ${name}\n`);
-	}
+	const name = starterName(onnxPath, taken);
+	const isFirst = isNew && taken.size === 0;
+	taken.add(name);
+	const faults = preflight(model, { backend: "onnxruntime" }).filter(({ severity }) => severity === "error");
 	const fixes = faults
 		.slice(0, mostFaults)
-		.map(({ message, fix = "" }) => `Fix the model: ${message} ${fix}`.trimEnd());
-	const steps = [...fixes, ...stepsLeft(commit, quoteName(name, ""))];
-	terminal.echo(`Next steps:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
-	return exitCodes.ok;
+		.map(({ message, fix = "" }) => `Fix ${quoteName(onnxPath, "")}: ${message} ${fix}`.trimEnd());
+	return [{ name, lines: starterModel(model.onnx, { name, onnxPath, known, comments, isFirst }), fixes }];
 }
 
-const mostFaults = 3;
+function noModel(paths: readonly string[]): ConfigError {
+	return new ConfigError({
+		code: "model-missing",
+		message: `There is no ONNX model in ${paths.map((path) => quoteName(path)).join(", ")}.`,
+		fix: "Name a file that ends in .onnx, or its folder.",
+	});
+}
 
-function stepsLeft(commit: string | undefined, model: string): string[] {
-	return [
+/** @throws ConfigError output-unwritable if the config would no longer be read as meant. */
+function checked(text: string, { taken }: Adding): string {
+	const loaded = loadConfig(text, { path: configName });
+	const names = loaded.state === "ok" ? loaded.config.models.map(({ name }) => name) : [];
+	if ([...taken].every((name) => names.includes(name))) return text;
+	throw new ConfigError({
+		code: "output-unwritable",
+		message: `${configName} is written in a way that models cannot be added to.`,
+		fix: "Write `models:` as a block, one line for each model's name, or add the models by hand.",
+	});
+}
+
+/** Of the installed package, which works offline and fits its version; else that of the release. */
+function schemaOf(cwd: string, commit: string | undefined): string {
+	const installed = "node_modules/trtgate/golden-schema/config.schema.json";
+	if (existsSync(join(cwd, installed))) return `./${installed}`;
+	return `https://raw.githubusercontent.com/trtgate/trtgate/${commit ?? `v${version}`}/golden-schema/config.schema.json`;
+}
+
+async function write(name: string, text: string, terminal: Terminal, did = "wrote"): Promise<void> {
+	const files = fileStore();
+	await files.makeFolder(dirname(join(terminal.cwd, name)));
+	await files.writeText(join(terminal.cwd, name), text);
+	terminal.echo(`${did} ${name}\n`);
+}
+
+const mostRecordings = 3;
+
+function stepsLeft(commit: string | undefined, added: readonly Added[], { isNew }: Adding): string[] {
+	const recordings = added
+		.slice(0, mostRecordings)
+		.map(({ name }) => `\`trtgate golden record --model ${shellWord(name)} --inputs FOLDER\``);
+	const more = added.length > mostRecordings ? ", and so on" : "";
+	const first = [
 		`Check the sizes in ${configName}; \`trtgate run --dry-run\` shows the plan.`,
-		`Record a golden, the expected outputs, from real inputs: \`trtgate golden record --model ${model} --inputs FOLDER\`.`,
+		`Record a golden, the expected outputs, from real inputs: ${recordings.join(", ")}${more}.`,
+	];
+	if (!isNew) return [...first, "Commit the files and open a pull request."];
+	return [
+		...first,
 		...(commit === undefined
 			? [`Pin trtgate in ${workflowName} to the commit that this prints: ${pinCommand(version)}`]
 			: []),
@@ -103,113 +188,4 @@ async function releasedCommit(): Promise<string | undefined> {
 	} catch {
 		return undefined;
 	}
-}
-
-function refuseToOverwrite(path: string, name: string): void {
-	if (!existsSync(path)) return;
-	throw new ConfigError({
-		code: "output-unwritable",
-		message: `${name} already exists.`,
-		location: { path },
-		fix: "Move it, or edit it by hand.",
-	});
-}
-
-interface InitSizes extends KnownSizes {
-	comments: readonly string[];
-}
-
-const limitMs = 10_000;
-
-/** @throws ConfigError config-dims if the given sizes contradict the model. */
-export async function chooseInitSizes(
-	model: ModelOnDisk,
-	given: ShapeSource,
-	terminal: Terminal & { quiet: boolean },
-): Promise<InitSizes> {
-	const { onnx } = model;
-	const bound = bindShapes(onnx, given);
-	const sizes = givenSizes(bound);
-	const known = { sizes, given: new Set(sizes.keys()), ends: {} };
-	const shapes = fillShapes(bound, new Map());
-	if (shapes !== null) refuseImpossible(shapeCheck(onnx), shapes, given);
-	if (bound.open.length === 0 || bound.labels.includes(null)) return { ...known, comments: [] };
-	const feed: TryInput["feed"] = (tried) =>
-		generateCases(inputPorts(onnx, tried), 1, { model: onnx, seed: 1, generators: [] }).cases[0]?.inputs ??
-		{};
-	const progress = progressFor(terminal, terminal);
-	try {
-		return await withGoldenPorts({ terminal, progress, onnxruntime: "wasm" }, (ports, scratchFolder) =>
-			tryOut({ model, bound, feed, limitMs, scratchFolder }, known, ports),
-		);
-	} catch (error) {
-		if (!(error instanceof ConfigError || error instanceof ToolError)) throw error;
-		const guesses = new Map([...sizes, ...proposeSizes(onnx, bound.open)]);
-		return { ...known, sizes: guesses, comments: [`Guesses: they were not tried. ${error.message}`] };
-	}
-}
-
-function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
-	const sizes = new Map<string, number>();
-	for (const [index, axes] of labelAxes(inputs).entries()) {
-		for (const [axis, label] of (axes ?? []).entries()) {
-			const size = labels[index]?.[axis];
-			if (typeof label !== "number" && typeof size === "number") sizes.set(label.name, size);
-		}
-	}
-	return sizes;
-}
-
-async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
-	const { model, bound } = input;
-	const endMs = ports.clock.now() + input.limitMs;
-	const tried = await trySizes(input, ports);
-	if (tried.state === "none") {
-		const sizes = new Map([...known.sizes, ...proposeSizes(model.onnx, bound.open)]);
-		const comments = ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)];
-		return { ...known, sizes, comments };
-	}
-	const chosen = { ...known, sizes: new Map([...known.sizes, ...tried.sizes]) };
-	const shapes = describeShapes(fillShapes(bound, tried.sizes) ?? {});
-	if (tried.state === "guessed") {
-		const why = tried.why.replace(/\.$/, "");
-		return { ...chosen, comments: [`Guesses: ${shapes} was not tried, because ${why}.`] };
-	}
-	const left = { ...input, limitMs: endMs - ports.clock.now() };
-	const ends = await tryEnds(left, { chosen, sizes: tried.sizes }, ports);
-	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
-}
-
-async function tryEnds(
-	input: TryInput,
-	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
-	ports: GoldenPorts,
-): Promise<RangeEnds> {
-	const { model, bound } = input;
-	const check = shapeCheck(model.onnx);
-	const ends = endsOf(findDims(model.onnx, chosen), sizes);
-	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
-	const groups = [
-		possible.filter(([end]) => end !== "largest"),
-		possible.filter(([end]) => end === "largest"),
-	].filter((group) => group.length > 0);
-	const candidates = groups.map((group) => group.map(([, candidate]) => candidate));
-	const ran = await checkSizes(candidates, input, ports);
-	const known = new Map(groups.flat().map(([end], index) => [end, ran[index]]));
-	return Object.fromEntries(ends.map(([end]) => [end, known.has(end) ? known.get(end) : false]));
-}
-
-function endsText(ends: RangeEnds): string {
-	const labels = {
-		batch: "more rows",
-		smallest: "the smallest sizes",
-		largest: "the largest sizes",
-	} as const;
-	const list = (before: string, state: boolean | undefined) => {
-		const named = (Object.keys(labels) as (keyof RangeEnds)[]).filter(
-			(end) => Object.hasOwn(ends, end) && ends[end] === state,
-		);
-		return named.length === 0 ? "" : `${before}${named.map((end) => labels[end]).join(", ")}`;
-	};
-	return list(", and ", true) + list("; not ", false) + list("; not tried: ", undefined);
 }

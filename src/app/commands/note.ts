@@ -18,7 +18,7 @@ export async function note(argv: readonly string[], terminal: Terminal): Promise
 	if (pipeline?.event.kind !== "pull-request" || pipeline.token === "")
 		throw usageError(
 			"`trtgate note` needs a GitLab job for a merge request, and a token in TRTGATE_GITLAB_TOKEN.",
-			"Run it in a merge request pipeline, as docs/gitlab.md shows.",
+			"Run it in a merge request pipeline, as docs/hosts.md shows.",
 		);
 	const { result } = await readResult(join(args.positionals[0] ?? ".", reportFiles.result), terminal.cwd);
 	const { event, id, jobUrl } = pipeline;

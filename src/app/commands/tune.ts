@@ -6,7 +6,6 @@ import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { readPatterns } from "../../adapters/files/sparsity.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { defaultMeasure, defaultSettings } from "../../core/config/defaults.ts";
 import { findDims } from "../../core/config/find-dims.ts";
 import {
 	modelLines,
@@ -25,21 +24,17 @@ import { siblingFamilies } from "../../core/report/sibling-rows.ts";
 import { drawTerminal } from "../../core/report/terminal.ts";
 import { cleanMessage, jsonText } from "../../core/text/escape.ts";
 import { formatCount, formatMs } from "../../core/text/units.ts";
-import { recordGolden } from "../../golden/app/record.ts";
-import { parseRecordOptions } from "../../golden/app/record-options.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { reportList, writeReport } from "../../stages/report.ts";
-import { compose } from "../compose.ts";
-import { exitCodes, exitOfResult, explainError } from "../exit.ts";
-import { gate } from "../gate.ts";
-import { stopOnSignals } from "../signals.ts";
+import { exitCodes, exitOfResult } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
-import { chooseInitSizes } from "./init.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
+import { tuneTable } from "./machine-tables.ts";
 import { showResult } from "./run.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
-import { tuneTable } from "./tables.ts";
+import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
 
 /** What answers in place of this machine's TensorRT. */
 type Replayed = Pick<Ports, "backend" | "telemetry" | "clock">;
@@ -108,11 +103,8 @@ function pathInside(path: string, { cwd }: Terminal): string {
 
 /** @throws ConfigError backend-mismatch without TensorRT. */
 async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result["backend"]> {
-	if (replayed !== undefined) return replayed.backend.facts();
-	const config = { ...defaultSettings, measure: defaultMeasure, ...args.given("device") };
-	const progress = progressFor(terminal, { quiet: true });
-	const { ports, processes } = compose(config, { ...terminal, progress, ...args.given("trtexec") });
-	const facts = await ports.backend.facts().finally(() => processes.killAll());
+	const given = args.given("device", "trtexec");
+	const facts = await (replayed?.backend.facts() ?? readBackend(given, terminal));
 	if (facts.kind === "tensorrt") return facts;
 	throw new ConfigError({
 		code: "backend-mismatch",
@@ -135,22 +127,9 @@ async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<
 	const manifest = join(folder, "golden.json");
 	const shown = relative(terminal.cwd, manifest);
 	if (given !== undefined || existsSync(manifest)) return shown;
-	const sizes = (["dims", "shape"] as const).flatMap((name) =>
-		args.texts(name).map((text) => `--${name}=${text}`),
-	);
-	// The sensitivity of a golden of generated inputs is not what is asked for here.
-	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
 	terminal.err("tune: golden\n");
-	try {
-		const options = await parseRecordOptions([path, `--out=${folder}`, ...sizes, ...limits], terminal);
-		await recordGolden(options, { ...terminal, echo: terminal.err });
-		return shown;
-	} catch (error) {
-		const { text, records } = explainError(error);
-		if (records.some(({ kind }) => kind === "internal")) throw error;
-		terminal.err(`note: Without a golden, errors stay unknown. ${text}`);
-		return undefined;
-	}
+	const argv = [path, `--out=${folder}`, ...sizeOptions(args)];
+	return (await recordTrialGolden(argv, { ...terminal, echo: terminal.err })) ? shown : undefined;
 }
 
 interface Tried {
@@ -233,31 +212,14 @@ async function runStage(
 	text: string,
 ): Promise<Result> {
 	terminal.err(`tune: ${name}\n`);
-	const path = join(out, `${name}.yml`);
-	await fileStore().writeText(path, text);
-	const ends: (() => void)[] = [];
-	const { result } = await gate({
-		...{
-			cwd: terminal.cwd,
-			environment: terminal.environment,
-			head: ".",
-			config: path,
-			out: join(out, name),
-		},
+	const config = join(out, `${name}.yml`);
+	await fileStore().writeText(config, text);
+	const options = {
+		...{ head: ".", config, out: join(out, name), ...args.given("trtexec"), inputs: args.given("device") },
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
-		...args.given("trtexec"),
-		...(replayed === undefined
-			? { inputs: args.given("device") }
-			: { inputs: { backend: "onnxruntime" }, ports: replayed, isFresh: true }),
-		onStart(stop) {
-			const leftMs = Math.max(0, endMs - clock.now());
-			const timer = setTimeout(() => stop("stopped at --time-limit"), leftMs);
-			ends.push(stopOnSignals(stop), () => clearTimeout(timer));
-		},
-	}).finally(() => {
-		for (const end of ends) end();
-	});
-	return result;
+		...(replayed && { inputs: { backend: "onnxruntime" }, ports: replayed, isFresh: true }),
+	};
+	return runTrial(options, endMs, terminal);
 }
 
 async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tuning): Promise<number> {

@@ -6,6 +6,7 @@ import type {
 	PhaseName,
 	StartUpStats,
 } from "../../../generated/result.ts";
+import type { LoadRun, TogetherRun } from "../load/measured.ts";
 import { median } from "../stats/quantile.ts";
 import { theilSen } from "../stats/theil-sen.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
@@ -31,7 +32,7 @@ type MemorySample = readonly [reserved: number, resident: number, used?: number,
 /** `samples`: how often to look at the memory. */
 export type SoakRequest = Pick<Soak, "phase" | "steps"> & { samples: number; budgetMs: number };
 
-export type WorkerFigures = Start | Soak;
+export type WorkerFigures = Start | Soak | LoadRun | TogetherRun;
 
 export function totalMs({ parts }: Start): number {
 	return Object.values(parts).reduce((sum, ms) => sum + ms);

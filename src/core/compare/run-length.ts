@@ -34,6 +34,15 @@ export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthL
 	return { warmUpMs: most("warmUpMs"), durationMs: most("durationMs") };
 }
 
+/** The clocks need the whole warm-up to fall to what the pauses leave of them; P99 needs a hundred inferences. */
+export function pacedLength(
+	everyMs: number,
+	{ warmUpMs, durationMs, timeoutMs }: RunLength & { timeoutMs: number },
+): RunLength {
+	const most = Math.max(durationMs, timeoutMs / 2);
+	return { warmUpMs, durationMs: Math.round(Math.min(most, Math.max(durationMs, 100 * everyMs))) };
+}
+
 function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLimits): RunLength {
 	const windows = windowMeans(samplesMs);
 	const steadyFrom = steadyWindow(windows);

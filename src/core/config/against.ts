@@ -5,9 +5,11 @@ import { suggest } from "./did-you-mean.ts";
 import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 
-/** Equal for workloads of the same sizes and streams, whatever they are called. */
-export function loadOf({ dims, streams, sweep }: Pick<WorkloadConfig, "dims" | "streams" | "sweep">): string {
-	return JSON.stringify([streams, Object.entries(dims).sort(), sweep?.dim, sweep?.from]);
+type Load = Pick<WorkloadConfig, "dims" | "streams" | "everyMs" | "sweep">;
+
+/** Equal for workloads of the same sizes, streams and pace, whatever they are called. */
+export function loadOf({ dims, streams, everyMs, sweep }: Load): string {
+	return JSON.stringify([streams, Object.entries(dims).sort(), sweep?.dim, sweep?.from, everyMs]);
 }
 
 export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void> {

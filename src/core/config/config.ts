@@ -2,6 +2,7 @@
 import type {
 	AcceptFile,
 	BaseFile,
+	DecoderFile,
 	MeasureWhen,
 	Precision,
 	ProbeName,
@@ -42,6 +43,8 @@ export interface WorkloadConfig {
 	/** Sizes of all symbolic dimensions; those that the file leaves out are at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
+	/** An inference starts at this interval; absent: as soon as the one before ends. */
+	everyMs?: number;
 	/** `dims` has its largest size. */
 	sweep?: SweepConfig;
 	gates: Gates;
@@ -132,6 +135,8 @@ export interface ModelConfig {
 	name: string;
 	onnx: string;
 	prepare?: PrepareConfig;
+	/** Where the names of inputs, outputs and dimensions do not show it. */
+	decoder?: DecoderFile;
 	inputs: Readonly<Record<string, InputConfig>>;
 	/** Share of tested defects that a golden must notice; empty for the defaults. */
 	notice: Readonly<Partial<Record<Precision, number>>>;
@@ -157,6 +162,20 @@ export interface MeasureConfig {
 	spinWait: boolean;
 	startUp: MeasureWhen;
 	memoryGrowth: MeasureWhen;
+	load: LoadConfig;
+}
+
+export interface LoadConfig {
+	when: MeasureWhen;
+	/** `poisson`, `constant`, or the path of a file. */
+	arrivals: string;
+	/** Rate, as a share of the base's capacity. */
+	at: number;
+	maxBatch?: number;
+	maxDelayMs: number;
+	durationMs: number;
+	/** Two engines each, as `a + b`. */
+	together?: readonly string[];
 }
 
 export interface RunnerConfig {

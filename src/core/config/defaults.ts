@@ -30,6 +30,8 @@ export const defaultMeasure: MeasureConfig = {
 	// Half a minute and up to three minutes for an engine.
 	startUp: "nightly",
 	memoryGrowth: "nightly",
+	// Four minutes for an engine.
+	load: { when: "off", arrivals: "poisson", at: 0.8, maxDelayMs: 0, durationMs: 10_000 },
 };
 
 type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "cache"> & {

@@ -1,25 +1,29 @@
 // Writes trtgate.yml and the workflow for `trtgate init`.
+
+import { findDecoder } from "../onnx/decoder.ts";
 import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";
+import type { DimRange } from "./config.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
 
-interface StarterOptions {
+interface StarterModel {
 	name: string;
 	onnxPath: string;
-	goldenPath?: string;
 	known?: KnownSizes;
 	comments?: readonly string[];
+	/** Shows the first model's comments on keys too. */
+	isFirst?: boolean;
 }
 
-export function starterConfig(model: OnnxModel, options: StarterOptions): string {
-	const found = findDims(model, options.known);
-	const name = isName(options.name) ? options.name : cleanName(withoutInvisible(options.name));
+/** A schema's address, or its path relative to the config. */
+export function starterConfig(models: readonly (readonly string[])[], schema: string): string {
 	const lines = [
+		`# yaml-language-server: $schema=${schema}`,
 		"# What trtgate checks on every change. All keys: https://github.com/trtgate/trtgate/blob/main/docs/configuration.md",
 		"version: 1",
 		"",
@@ -27,16 +31,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"backend: auto",
 		"",
 		"models:",
-		`  ${yamlText(name)}:`,
-		`    onnx: ${yamlText(options.onnxPath)}`,
-		...dimLines(found, options.comments ?? ["Guessed from names and places."]),
-		...shapeLines(found),
-		"    engines:",
-		"      fp32: { precision: fp32 }",
-		"      # fp16: { precision: fp16 }",
-		"      # int8: { precision: int8, onnx: models/quantised.onnx, against: fp16 }",
-		...workloadLines(found),
-		...goldenLines(options, name),
+		...models.flatMap((model, index) => (index === 0 ? model : ["", ...model])),
 		"",
 		"# Limits on the change from base to head, relative to the base. Without this, the defaults hold:",
 		"# gates:",
@@ -47,6 +42,50 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"#   max-latency: 5ms # none by default",
 	];
 	return `${lines.join("\n")}\n`;
+}
+
+/** The lines of one model below `models:`, indented by two. */
+export function starterModel(model: OnnxModel, options: StarterModel): string[] {
+	const { name, onnxPath, known, comments, isFirst = true } = options;
+	const all = findDims(model, known);
+	const decoder = decoderLines(model, all);
+	const found = { ...all, dims: all.dims.filter(({ name }) => !decoder.dims.has(name)) };
+	const timed = [
+		"    # Shapes to time, one row each in the report.",
+		`    workloads: ${workloadList(found)}`,
+	];
+	const lines = [
+		`  ${yamlText(name)}:`,
+		`    onnx: ${yamlText(onnxPath)}`,
+		...dimLines(found, comments ?? ["Guessed from names and places."]),
+		...shapeLines(found),
+		"    engines:",
+		"      fp32: { precision: fp32 }",
+		"      # fp16: { precision: fp16 }",
+		"      # int8: { precision: int8, onnx: models/quantised.onnx, against: fp16 }",
+		...(decoder.dims.size === 0 ? timed : decoder.lines),
+		`    # Expected outputs; \`trtgate golden record --model ${name} --inputs FOLDER\` records them from real inputs.`,
+		`    # golden: ${starterGolden(name)}`,
+	];
+	return isFirst ? lines : lines.filter((line) => !hints.test(line));
+}
+
+const hints = /^ {4,6}# (Optimization profile|Axes without|fp16:|int8:|Shapes to time|Expected outputs)/;
+
+/** Of models that share a file's name, such as model.onnx, the folders tell which is which. */
+export function starterName(onnxPath: string, taken: ReadonlySet<string>): string {
+	const parts = onnxPath.replace(/\.onnx$/i, "").split("/");
+	const names = parts.map((_, at) => cleaned(parts.slice(parts.length - 1 - at).join("-")));
+	const free = names.find((name) => !taken.has(name));
+	const last = names.at(-1) ?? "model";
+	for (let number = 2; ; number += 1) {
+		const name = free ?? `${last}-${number}`;
+		if (!taken.has(name)) return name;
+	}
+}
+
+function cleaned(name: string): string {
+	return isName(name) ? name : cleanName(withoutInvisible(name));
 }
 
 function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
@@ -78,12 +117,46 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 	return [...comments, "    # Axes without a name in the ONNX file.", "    inputs:", ...rows];
 }
 
-function workloadLines({ dims }: FoundDims): string[] {
-	const head = ["    # Shapes to time, one row each in the report."];
+function workloadList({ dims }: FoundDims): string {
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
-	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
+	if (batches.length === 0) return `[${workload(dims.slice(0, 3))}]`;
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
-	return [...head, `    workloads: [${workload(single)}, ${workload(batches)}]`];
+	return `[${workload(single)}, ${workload(batches)}]`;
+}
+
+/** Of a decoder, for which one profile would serve two kinds of work. */
+function decoderLines(
+	model: OnnxModel,
+	{ dims, shapes }: FoundDims,
+): { lines: string[]; dims: ReadonlySet<string> } {
+	const inputs = Object.fromEntries(shapes.map(({ input, shape }) => [input, { shape }]));
+	const { seq, past, total } = findDecoder(model, { inputs })?.dims ?? {};
+	const found = dims.find(({ name }) => name === seq);
+	if (found === undefined || past === undefined || !dims.some(({ name }) => name === past))
+		return { lines: [], dims: new Set() };
+	const cache = { min: 1, opt: 512, max: 1024 };
+	const row = (ofSeq: DimRange, ofPast: DimRange) => {
+		const sum = (end: keyof DimRange) => ofSeq[end] + ofPast[end];
+		const both = { min: sum("min"), opt: sum("opt"), max: sum("max") };
+		const ranges = [[found.name, ofSeq] as const, [past, ofPast] as const];
+		const given = total === undefined ? ranges : [...ranges, [total, both] as const];
+		const texts = given.map(
+			([name, { min, opt, max }]) => `${yamlText(name)}: { min: ${min}, opt: ${opt}, max: ${max} }`,
+		);
+		return `      - { ${texts.join(", ")} }`;
+	};
+	const rows = dims
+		.filter(({ isBatch }) => isBatch)
+		.map(({ name, range }) => `, ${yamlText(name)}: ${range.min}`);
+	const lines = [
+		"    # The first tokens at once, then one after the other with a cache: ranges of tokens and cached positions.",
+		"    profiles:",
+		row(found.range, { min: 0, opt: 1, max: 1 }),
+		row({ min: 1, opt: 1, max: 1 }, cache),
+		"    # The first token, and each further one.",
+		`    workloads: [{ prefill: ${found.range.opt}${rows.join("")} }, { decode: ${cache.opt}${rows.join("")} }]`,
+	];
+	return { lines, dims: new Set([found.name, past, ...(total === undefined ? [] : [total])]) };
 }
 
 function workload(dims: readonly FoundDim[]): string {
@@ -93,22 +166,16 @@ function workload(dims: readonly FoundDim[]): string {
 	return collides ? `{ dims: { ${sizes} } }` : `{ ${sizes} }`;
 }
 
-function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
-	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
-	return [
-		`    # Expected outputs; \`trtgate golden record --model ${name} --inputs FOLDER\` records them from real inputs.`,
-		`    # golden: ${starterGolden(name)}`,
-	];
-}
-
 export function starterGolden(name: string): string {
 	return `golden/${folderName(name)}/golden.json`;
 }
 
 /** The config with its golden no longer commented out; null if there is no such comment. */
 export function withStarterGolden(config: string, golden: string): string | null {
-	const comment = `    # golden: ${golden}\n`;
-	return config.includes(comment) ? config.replace(comment, `    golden: ${golden}\n`) : null;
+	const lines = config.split("\n");
+	const at = lines.findIndex((line) => line.trim() === `# golden: ${golden}`);
+	if (at < 0) return null;
+	return lines.with(at, lines[at]?.replace("# ", "") ?? "").join("\n");
 }
 
 export function pinCommand(version: string): string {

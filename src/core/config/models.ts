@@ -84,6 +84,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 		onnx: file.onnx ?? engines[0]?.onnx ?? "",
 		prepare:
 			file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
+		...(file.decoder && { decoder: file.decoder }),
 		inputs: yield* resolveInputs(file.inputs ?? {}, { pointer: `${pointer}/inputs`, engines }),
 		notice: file["golden-notice"] ?? {},
 		engines,
@@ -154,6 +155,7 @@ function* resolveEngine(
 		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
 		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, {
 			profiles,
+			decoder: model.decoder,
 			layers,
 			inputs,
 			pointer: at("workloads"),

@@ -12,6 +12,7 @@ import type {
 } from "./config.ts";
 import { defaultMeasure, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
+import { resolveLoad } from "./measure-load.ts";
 import { readProbes, resolveModels } from "./models.ts";
 import { childPointer, parsePointer } from "./pointer.ts";
 import { type SchemaNode, schemaFor, toProblems } from "./schema-errors.ts";
@@ -202,17 +203,19 @@ export const measureKeys = {
 	"spin-wait": "spinWait",
 	"start-up": "startUp",
 	"memory-growth": "memoryGrowth",
+	load: "load",
 } as const satisfies Record<keyof MeasureFile, keyof MeasureConfig>;
 
 function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 	const set: Record<string, unknown> = {};
 	for (const [key, name] of Object.entries(measureKeys)) {
 		const value = file[key as keyof MeasureFile];
-		if (value === undefined) continue;
+		if (value === undefined || key === "load") continue;
 		const isTime = name.endsWith("Ms");
 		const options = { text: String(value), allowsZero: key === "warm-up" };
 		set[name] = isTime ? yield* parseDuration(`/measure/${key}`, options) : value;
 	}
+	if (file.load !== undefined) set["load"] = yield* resolveLoad(file.load);
 	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
 	const measure: MeasureConfig = { ...defaultMeasure, ...set, adaptsLength };
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;

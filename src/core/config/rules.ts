@@ -202,14 +202,16 @@ function workloadShown(workload: WorkloadConfig): Rule[] {
 		["streams", workload.streams] as const,
 		...Object.entries(workload.dims).map(([name, size]) => [`dims.${name}`, size] as const),
 	];
-	const { pointer, sweep } = workload;
+	const { pointer, everyMs, sweep } = workload;
 	const rule = (name: string, size: number, laxness = -size) => ({
 		key: `workloads.${name}`,
 		laxness,
 		shown: String(size),
 		pointer,
 	});
-	const covered = sizes.map(([name, size]) => rule(name, size));
+	const covered: Rule[] = sizes.map(([name, size]) => rule(name, size));
+	if (everyMs !== undefined)
+		covered.push({ key: "workloads.every", shown: formatDuration(everyMs), pointer });
 	if (sweep !== undefined) covered.push(rule(`sweep.${sweep.dim}`, sweep.from, sweep.from));
 	return [...gatesShown(workload), ...covered];
 }

@@ -105,6 +105,7 @@ const owned: readonly (readonly [flags: string, fix: string])[] = [
 		--noDataTransfers --includeDataTransfers`,
 		"Use `measure` (`warm-up`, `duration`, `cuda-graph`, `spin-wait`, `transfers`) or a workload's `streams`.",
 	],
+	["--idleTime", "Use a workload's `every`."],
 	[
 		`--loadEngine --saveEngine --saveAllEngines --skipInference --loadInputs --loadRefOutputs --refPair --dumpOutput
 		--dumpRawBindingsToFile --dumpProfile --dumpLayerInfo --exportTimes --exportOutput --exportProfile --exportLayerInfo
@@ -112,7 +113,7 @@ const owned: readonly (readonly [flags: string, fix: string])[] = [
 		"Remove it: trtgate writes and reads these files itself.",
 	],
 	[
-		"--sleepTime --idleTime --threads --exposeDMA --useManagedMemory --timeDeserialize --timeRefit",
+		"--sleepTime --threads --exposeDMA --useManagedMemory --timeDeserialize --timeRefit",
 		"Remove it: it would change what is timed, in a way that cannot be compared.",
 	],
 	["--help -h --getPlanVersionOnly", "Remove it: such a run builds nothing."],

@@ -1,17 +1,30 @@
 // Resolves the sizes of symbolic dimensions, and workloads such as `{ batch: 8, streams: 2 }`.
-import type { DimFile, WorkloadFile } from "../../../generated/config.ts";
+import type { DecoderFile, DimFile, WorkloadFile } from "../../../generated/config.ts";
+import { decoderDims } from "../onnx/decoder.ts";
 import { listNames } from "../text/labels.ts";
 import type { DimRange, SweepConfig, WorkloadConfig } from "./config.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./source.ts";
-import { checkName } from "./values.ts";
+import { checkName, parseDuration } from "./values.ts";
 
-export const workloadKeys: readonly string[] = ["name", "streams", "dims", "sweep", "gates"];
+export const workloadKeys: readonly string[] = [
+	"name",
+	"streams",
+	"every",
+	"dims",
+	"prefill",
+	"decode",
+	"sweep",
+	"gates",
+];
+
+const longestIntervalMs = 10_000;
 
 interface WorkloadContext {
 	profiles: DimProfiles;
+	decoder: DecoderFile | undefined;
 	layers: readonly Layer[];
 	inputs: Layer;
 	pointer: string;
@@ -37,12 +50,13 @@ export function* resolveWorkloads(
 
 function* resolveWorkload(
 	file: WorkloadFile,
-	{ pointer, profiles, layers, inputs }: WorkloadContext,
+	{ pointer, profiles, decoder, layers, inputs }: WorkloadContext,
 ): Resolution<WorkloadConfig> {
 	const { streams = 1 } = file;
 	const given = yield* givenSizes(file, pointer);
-	const swept = yield* readSweep(file, { given, pointer });
 	const dims = hullOf(profiles);
+	const token = yield* addToken(file, { given, pointer, decoder, names: Object.keys(dims) });
+	const swept = yield* readSweep(file, { given, pointer });
 	let isValid = true;
 	for (const size of [...given.values(), ...(swept?.ends ?? [])]) {
 		const problem = sizeProblem(size, dims);
@@ -61,14 +75,26 @@ function* resolveWorkload(
 	if (file.name !== undefined)
 		yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);
+	const everyMs = yield* readInterval(file.every, `${pointer}/every`);
 	return {
-		name: file.name ?? defaultName(sizes, { streams, sweep: swept?.sweep }),
+		name: file.name ?? defaultName(sizes, { token, streams, everyMs, sweep: swept?.sweep }),
 		dims: Object.assign(optimalSizes(profile ?? profiles[0]), ends.at(-1)),
 		streams,
+		...(everyMs !== undefined && { everyMs }),
 		...(swept !== null && { sweep: swept.sweep }),
 		gates: yield* resolveGates([...layers, layer, inputs]),
 		pointer,
 	};
+}
+
+/** trtexec counts in whole milliseconds. */
+function* readInterval(text: string | undefined, pointer: string): Resolution<number | undefined> {
+	if (text === undefined) return undefined;
+	const everyMs = yield* parseDuration(pointer, { text });
+	if (Number.isInteger(everyMs) && everyMs <= longestIntervalMs) return everyMs;
+	const fix = "Write the interval of a camera or a microphone, such as 33ms.";
+	yield { pointer, says: `is ${text}`, expected: "whole milliseconds, at most 10s", fix };
+	return 1;
 }
 
 interface GivenSize {
@@ -91,6 +117,47 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string
 		given.set(name, { name, size, pointer: at });
 	}
 	return given;
+}
+
+interface Token {
+	label: string;
+	/** Dimensions whose sizes the label tells. */
+	dims: readonly string[];
+}
+
+/** `prefill` and `decode` are sizes of a decoder's dimensions: which token is timed, after how many positions. */
+function* addToken(
+	{ prefill, decode }: WorkloadFile,
+	from: { given: Map<string, GivenSize>; pointer: string; decoder: DecoderFile | undefined; names: string[] },
+): Resolution<Token | null> {
+	const { given, decoder, names } = from;
+	const key = prefill === undefined ? "decode" : "prefill";
+	const count = prefill ?? decode;
+	if (count === undefined) return null;
+	const pointer = `${from.pointer}/${key}`;
+	const problem = { code: "config-dims", pointer, at: "key" } as const;
+	if (prefill !== undefined && decode !== undefined) {
+		const fix = "Write two workloads: { prefill: 128 }, { decode: 512 }.";
+		yield { ...problem, says: "is given together with decode", expected: "one of the two", fix };
+		return null;
+	}
+	const dims = decoderDims(names, decoder);
+	if (dims === null) {
+		const says = "needs the dimensions of tokens and cache, which the names under dims do not show";
+		const fix = "Name them: decoder: { seq: sequence_length, past: past_sequence_length }.";
+		yield { ...problem, says, expected: "decoder.seq and decoder.past", fix };
+		return null;
+	}
+	const [seq, past] = key === "prefill" ? [count, 0] : [1, count];
+	const sizes = { [dims.seq]: seq, [dims.past]: past, ...(dims.total && { [dims.total]: seq + past }) };
+	for (const [name, size] of Object.entries(sizes)) {
+		const fix = `Remove it: ${key} gives it.`;
+		if (given.has(name))
+			yield { ...problem, says: `also gives ${formatName(name)}`, expected: "one size", fix };
+		given.set(name, { name, size, pointer });
+	}
+	const label = `${key === "prefill" ? "first token" : "per token"} · ${key} ${count}`;
+	return { label, dims: Object.keys(sizes) };
 }
 
 function* readSweep(
@@ -141,11 +208,26 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 
 function defaultName(
 	sizes: Readonly<Record<string, number>>,
-	{ streams, sweep }: { streams: number; sweep: SweepConfig | undefined },
+	{
+		token,
+		streams,
+		everyMs,
+		sweep,
+	}: {
+		token: Token | null;
+		streams: number;
+		everyMs: number | undefined;
+		sweep: SweepConfig | undefined;
+	},
 ): string {
-	const parts = Object.entries(sizes).map(([name, size]) => `${name} ${size}`);
+	const others = Object.entries(sizes).filter(([name]) => token?.dims.includes(name) !== true);
+	const parts = [
+		...(token === null ? [] : [token.label]),
+		...others.map(([name, size]) => `${name} ${size}`),
+	];
 	if (sweep !== undefined) parts.push(`${sweep.dim} ${sweep.from} to ${sweep.to}`);
 	if (streams > 1) parts.push(`${streams} streams`);
+	if (everyMs !== undefined) parts.push(`every ${everyMs} ms`);
 	return parts.join(" · ") || "default";
 }
 

@@ -1,32 +1,48 @@
 // The gate `slo`: the P99 of a request at a rate, computed from the times of both sides.
-import type { GateResult, GateStatus, LoadResult, WorkloadResult } from "../../../generated/result.ts";
+import type {
+	GateResult,
+	GateStatus,
+	LoadResult,
+	MeasuredLoad,
+	MeasuredSide,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import type { Config, WorkloadConfig } from "../config/config.ts";
-import { formatGate } from "../config/gate-records.ts";
-import { formatMs } from "../text/units.ts";
+import { formatGate, type ServiceLevel } from "../config/gate-records.ts";
+import { boundsText } from "../load/measured.ts";
+import { formatCount, formatMs } from "../text/units.ts";
 import { placeVerdict } from "./figures.ts";
 
 export function judgeSlo(
 	row: WorkloadResult,
 	level: WorkloadConfig,
-	{ config, loads }: { config: Config; loads: readonly LoadResult[] },
+	{
+		config,
+		loads,
+		measured,
+	}: { config: Config; loads: readonly LoadResult[]; measured: readonly MeasuredLoad[] },
 ): GateResult[] {
 	const { slo } = level.gates;
 	const { model, engine, workload } = row;
 	if (slo === undefined || row.head === null) return [];
 	const open = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
-	const load = loads.find(
-		(one) =>
-			one.slo !== undefined &&
-			one.model === model &&
-			one.engine === engine &&
-			one.workloads.includes(workload),
-	);
+	const isOf = (one: Pick<LoadResult, "model" | "engine" | "workloads">) =>
+		one.model === model && one.engine === engine && one.workloads.includes(workload);
+	const load = loads.find((one) => one.slo !== undefined && isOf(one));
 	// Several batches share one verdict.
 	if (load !== undefined && load.workloads[0] !== workload) return [];
+	const point = measured
+		.find((one) => isOf(one) && one.workloads.length === load?.workloads.length)
+		?.points.find(({ ratePerSecond }) => ratePerSecond === slo.ratePerSecond);
 	const [status, message] =
 		load?.slo === undefined
-			? ([open, "P99 under load is computed for one stream only; this workload has several."] as const)
-			: ([statusOf(load.slo) ?? open, messageOf(load.slo, load)] as const);
+			? ([
+					open,
+					"P99 under load is computed for one stream without pauses; this workload has several streams, or `every`.",
+				] as const)
+			: point?.head
+				? ([measuredStatus(slo, point.head) ?? open, measuredMessage(slo, point.head)] as const)
+				: ([statusOf(load.slo) ?? open, messageOf(load.slo, load)] as const);
 	const subject = { model, engine, ...(load?.batches === undefined && { workload }) };
 	return placeVerdict(["slo", status, message], subject, { config, ...level });
 }
@@ -37,6 +53,20 @@ type Slo = NonNullable<LoadResult["slo"]>;
 function statusOf({ p99Ms, lowMs, highMs }: Slo): GateStatus | null {
 	if (lowMs === null || lowMs > p99Ms) return "fail";
 	return highMs !== null && highMs <= p99Ms ? "pass" : null;
+}
+
+/** null: the bounds hold the limit, or the requests are too few for them. */
+function measuredStatus(
+	{ p99Ms }: ServiceLevel,
+	{ p99: { lowMs, highMs } }: MeasuredSide,
+): GateStatus | null {
+	if (lowMs !== null && lowMs > p99Ms) return "fail";
+	return highMs !== null && highMs <= p99Ms ? "pass" : null;
+}
+
+function measuredMessage({ p99Ms, ratePerSecond }: ServiceLevel, head: MeasuredSide): string {
+	const bounds = boundsText(head.p99);
+	return `Measured at ${formatGate.rate(ratePerSecond)}: P99 ${formatMs(head.p99Ms)} (${bounds}) of ${formatCount(head.requests)} requests; allowed at most ${formatMs(p99Ms)}.`;
 }
 
 function messageOf(

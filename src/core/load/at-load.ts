@@ -57,9 +57,10 @@ export function loadsOf(rows: readonly WorkloadResult[], sloOf: SloOf): LoadResu
 
 /** The head's with the interval of the paired ratio; where there is none, with the range of its runs. */
 function timesOf(row: WorkloadResult): Member["times"] | null {
-	const { latency, streams, work, runs } = row;
+	const { latency, streams, everyMs, work, runs } = row;
 	const head = shownMs(row, "head");
-	if (streams !== 1 || work !== undefined || head === undefined || !(head > 0)) return null;
+	if (streams !== 1 || everyMs !== undefined || work !== undefined || head === undefined || !(head > 0))
+		return null;
 	const base = shownMs(row, "base") ?? null;
 	if (base !== null && latency.interval !== null) {
 		const [low, high] = latency.interval.map((change) => base * (1 + change)) as [number, number];

@@ -165,12 +165,14 @@ const recordKeys = [
 	"startUps",
 	"memoryGrowths",
 	"loads",
+	"measuredLoads",
+	"together",
 	"workloads",
 	"gates",
 	"errors",
 ] as const satisfies readonly (keyof Result)[];
 type Records = Pick<Result, (typeof recordKeys)[number]>;
-const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 13));
+const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 15));
 
 /** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {

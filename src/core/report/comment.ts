@@ -37,10 +37,16 @@ function whole(value: number): number {
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
-export function findMarker(body: string, id: string): Marker | null {
+/** @param wanted null: any id, as it is encoded. */
+export function findMarker(body: string, wanted: string | null): Marker | null {
 	const match = pattern.exec(body);
-	if (match === null || match[1] !== encodeId(id)) return null;
-	return { id, runId: Number(match[2]), attempt: Number(match[3]), sha: match[4] ?? "" };
+	if (match === null || (wanted !== null && match[1] !== encodeId(wanted))) return null;
+	return {
+		id: wanted ?? match[1] ?? "",
+		runId: Number(match[2]),
+		attempt: Number(match[3]),
+		sha: match[4] ?? "",
+	};
 }
 
 export function isNewer(theirs: Marker, ours: Pick<Marker, "runId" | "attempt">): boolean {

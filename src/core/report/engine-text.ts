@@ -1,5 +1,6 @@
 // Explains in sentences why an engine is faster or slower. Backticks mark names.
 import type {
+	EngineCause,
 	EngineDiff,
 	EnginePart,
 	EngineRow,
@@ -7,6 +8,7 @@ import type {
 	LayerUnitName,
 } from "../../../generated/result.ts";
 import { fewUnchanged } from "../../engine/core/noise.ts";
+import { groupBy } from "../group.ts";
 import { quoted } from "../text/escape.ts";
 import { counted, present } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
@@ -163,6 +165,32 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 		const proof = evidence.length === 0 ? "" : ` (${evidence.join("; ")})`;
 		return `Outside the layers: ${says}${proof}.${advice === undefined ? "" : ` Try: ${advice}`}`;
 	});
+}
+
+/** `2 fusions broken, 2 new kernels`: what changed most, by kind; "" if no rule knows. */
+export function causePhrase(diff: EngineDiff | undefined): string {
+	const measured = diff?.account?.measuredMs ?? 0;
+	const rows = diff?.rows.filter((row) => row.isSignificant && (row.changeMs ?? 0) * measured > 0) ?? [];
+	const known = rows.flatMap((row) => {
+		const [cause] = row.causes;
+		return cause === undefined ? [] : [{ row, cause }];
+	});
+	const kinds = [...groupBy(known, ({ cause: { kind, says } }) => `${kind} ${kindOf(says)}`).values()];
+	return kinds
+		.slice(0, 2)
+		.map((list) => kindPhrase(list[0]?.cause, list.length))
+		.join(", ");
+}
+
+/** `weights changed` of `weights changed: 432 → 1,728 values; …`. */
+const kindOf = (says: string) => says.split(/[:;]/, 1)[0] ?? "";
+
+function kindPhrase(cause: EngineCause | undefined, count: number): string {
+	if (cause === undefined) return "";
+	const what = kindOf(cause.says);
+	if (cause.kind === "added") return counted(count, `${what} kernel`);
+	if (what === "no longer fused") return `${counted(count, "fusion")} broken`;
+	return count === 1 ? what : `${what} in ${count} node groups`;
 }
 
 export const nextStep = "`trtgate explain result.json`";

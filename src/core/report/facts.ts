@@ -75,8 +75,27 @@ function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, str
 	return { base: on(baseBackend), head: on(backend) };
 }
 
+type Fact = readonly [label: string, value: string];
+
+/** Where it ran. */
+export function placeFacts(result: Result): Fact[] {
+	const { backend, baseBackend = backend } = result;
+	const parts = partsToReport(result);
+	const measured: Fact[] = [
+		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
+		// Two versions stand beside their sides.
+		...(baseBackend.version === backend.version
+			? [["software", `${cleanName(backend.name)} ${cleanName(backend.version, 40)}`] as const]
+			: []),
+	];
+	return [
+		...(parts.length === 0 ? [] : [["parts", partsText(parts)] as const]),
+		...(isUnmeasured(result) ? [] : measured),
+	];
+}
+
 /** Noise and detectable change are those of the worst workload. */
-export function jobFacts(result: Result): (readonly [label: string, value: string])[] {
+export function jobFacts(result: Result): Fact[] {
 	const { backend, environment, workloads, durationMs } = result;
 	const largest = (of: "runCv" | "detectable") => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);

@@ -1,6 +1,7 @@
 // A highlight: one thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
 import { cleanText, shorten, withoutMarks } from "../text/escape.ts";
+import type { Subject } from "../text/labels.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
@@ -8,14 +9,18 @@ export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "no
 export interface Highlight {
 	severity: HighlightSeverity;
 	topic: readonly [one: string, many: string];
+	/** The title begins with its name. */
+	about?: Subject;
 	title: string;
+	/** Subjects that it stands for, if there are several. */
+	count?: number;
 	/** A line for each thing that fails, such as an output. */
 	lines?: readonly string[];
 	sentences: readonly string[];
 	fix?: string;
 	excerpt?: readonly string[];
-	/** Key (`gateKey`) of the gate, which gets no highlight of its own. */
-	explains?: string;
+	/** Keys (`gateKey`) of the gates, which get no highlight of their own. */
+	explains?: readonly string[];
 }
 
 export const severityOrder: readonly string[] = [...precedence, "note"];
@@ -32,6 +37,8 @@ export function countWords(text: string): number {
 }
 
 const mostTitleWords = 26;
+/** A short first sentence stands beside lines, however many there are. */
+const mostOpeningWords = 8;
 const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;
@@ -46,8 +53,12 @@ function cut(text: string, maxWords: number): string {
 	return end === -1 ? text : `${words.slice(0, end).join(" ")} …`;
 }
 
+export function briefTitle({ title }: Highlight): string {
+	return cut(title, mostTitleWords);
+}
+
 export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
-	const title = cut(highlight.title, mostTitleWords);
+	const title = briefTitle(highlight);
 	// The fix has a label of one word.
 	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
 	const take = (texts: readonly string[], reserved = 0) =>
@@ -68,9 +79,11 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 		lines === undefined && first !== undefined
 			? (take([first], forFix)[0] ?? takeCut(withoutMarks(first), forFix))
 			: null;
-	const failing = take(lines ?? [], forFix + moreWords);
+	const openingWords = lines === undefined || first === undefined ? 0 : countWords(withoutMarks(first));
+	const forOpening = openingWords > mostOpeningWords ? 0 : openingWords;
+	const failing = take(lines ?? [], forFix + moreWords + forOpening);
 	const hidden = (lines?.length ?? 0) - failing.length;
-	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forFix);
+	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forFix + forOpening);
 	return {
 		...highlight,
 		title,

@@ -3,10 +3,11 @@ import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { upgradesOf } from "../merge/upgrade.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
-import { counted, present, subjectName } from "../text/labels.ts";
+import { counted, present, subjectName, subjectOf } from "../text/labels.ts";
 import { excludedText } from "./comparison-format.ts";
 import { backendOfRow, gateLabel } from "./facts.ts";
-import { type Highlight, severityOrder } from "./highlight.ts";
+import { groupAlike } from "./group-highlights.ts";
+import { briefTitle, type Highlight, severityOrder } from "./highlight.ts";
 import { engineKey, type FailingGate, failingGates, GateIndex, gateKey } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
@@ -39,6 +40,7 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const others = findings.filter(({ message }) => !gate.message.startsWith(message)).slice(0, 2);
 	return {
 		severity: gate.status,
+		about: subjectOf(gate),
 		topic: [`${label} gate ${one}`, `${label} gates ${many}`],
 		title: `${subjectName(gate)}: the ${label} gate ${one}`,
 		sentences: [gate, ...others].map(({ message }) => cleanMessage(message)),
@@ -57,20 +59,25 @@ export function highlights(result: Result, sections: readonly ReportSection[] = 
 	const found = [...sections]
 		.sort((a, b) => rank(a) - rank(b))
 		.flatMap((section) => section.highlights?.(result, gates) ?? []);
-	const explained = new Set(found.map(({ explains }) => explains));
+	const explained = new Set(found.flatMap(({ explains = [] }) => explains));
 	const others = failingGates(result).filter((gate) => !explained.has(gateKey(gate.gate, gate)));
-	return [...found, ...others.map((gate) => gateHighlight(result, gate))].sort(
+	return groupAlike([...found, ...others.map((gate) => gateHighlight(result, gate))]).sort(
 		(a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity),
 	);
 }
 
 export function reportContext(result: Result, sections: readonly ReportSection[]): ReportContext {
-	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
+	const all = highlights(result, sections);
+	return { result, highlights: all, lead: leadOf(result, all), rows: workloadRows(result) };
 }
 
 function topicsText(all: readonly Highlight[]): string {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
-		counted(list.length, one, list[0]?.topic[1]),
+		counted(
+			list.reduce((sum, { count = 1 }) => sum + count, 0),
+			one,
+			list[0]?.topic[1],
+		),
 	);
 	const hidden = topics.length - 5;
 	return present([...topics.slice(0, 5), hidden > 0 && `${hidden} other kinds`]).join(", ");
@@ -113,6 +120,27 @@ function upgradeText(result: Result): string {
 	return `${cleanName(from, 40)} → ${cleanName(to, 40)}: ${decision.replace(/\.$/, "")}`;
 }
 
+/** The worst of all, unless the whole run has news of its own. */
+function leadOf(result: Result, [worst]: readonly Highlight[]): Highlight | undefined {
+	const isOwnNews = result.partial !== undefined || upgradeText(result) !== "";
+	const isMinor = worst?.severity === "note" && result.outcome !== "pass";
+	return isOwnNews || isMinor ? undefined : worst;
+}
+
+/** `segmenter · fp32 does not match its goldens in 2 of 2 cases; 1 slowdown · 14 of 16 checks pass`. */
+export function leadLine({ result, highlights: all, lead }: ReportContext): string {
+	if (lead === undefined) return headline(result, all);
+	const found = present([
+		briefTitle(lead).replace(/\.$/, ""),
+		topicsText(all.filter((one) => one !== lead)),
+	]).join("; ");
+	return [found, ...endTexts(result, all)].join(" · ");
+}
+
+function endTexts(result: Result, all: readonly Highlight[]): string[] {
+	return present([checksText(result), uncheckedText(result), ruledOutText(result, all)]);
+}
+
 /** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
@@ -120,8 +148,6 @@ export function headline(result: Result, all: readonly Highlight[] = highlights(
 		partial && `stopped in ${cleanName(partial.stage, 40)}`,
 		upgradeText(result),
 		topicsText(all),
-		checksText(result),
-		uncheckedText(result),
-		ruledOutText(result, all),
+		...endTexts(result, all),
 	]).join(" · ");
 }

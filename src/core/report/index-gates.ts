@@ -51,7 +51,7 @@ export class GateIndex {
 		cases?: ReadonlySet<string>,
 	): Pick<Highlight, "severity" | "explains"> {
 		const status = this.status(gate, subject, cases) ?? "pass";
-		return { severity: status === "pass" ? otherwise : status, explains: gateKey(gate, subject) };
+		return { severity: status === "pass" ? otherwise : status, explains: [gateKey(gate, subject)] };
 	}
 }
 

@@ -3,7 +3,6 @@
 import type { Result } from "../../../generated/result.ts";
 import {
 	cleanName,
-	cleanText,
 	codePieces,
 	escapeHtml,
 	escapeMarkdown,
@@ -12,9 +11,9 @@ import {
 } from "../text/escape.ts";
 import { counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
-import { armsText, jobFacts } from "./facts.ts";
+import { armsText, noBaseText, placeFacts } from "./facts.ts";
 import { brief, excerptLines, type Highlight } from "./highlight.ts";
-import { headline, reportContext } from "./highlights.ts";
+import { leadLine, reportContext } from "./highlights.ts";
 import {
 	type Block,
 	columnsIn,
@@ -48,7 +47,7 @@ export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[]
 		notice: ({ text, isUrgent }) => `> [!${isUrgent ? "WARNING" : "NOTE"}]\n> ${inlineMarkdown(text)}`,
 		list: ({ items }) => items.map((item) => `- ${inlineMarkdown(item)}`).join("\n"),
 		table: ({ table }) => tableMarkdown(table, table.isMain ? detail.rows : detail.foldedRows),
-		highlight: ({ highlight }) => highlightMarkdown(highlight, detail),
+		highlight: ({ highlight, isLead }) => highlightMarkdown(highlight, detail, isLead),
 		details: ({ title, blocks: folded }) => foldedMarkdown(title, drawMarkdown(folded, detail)),
 		figure: () => "",
 	};
@@ -59,14 +58,24 @@ function foldedMarkdown(title: string, parts: readonly string[]): string {
 	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
+const summaryOf = (part: string) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
+
+function foldAs(summary: string, parts: readonly string[]): string {
+	return `<details><summary>${summary}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
+}
+
 /** Folded parts become one at the end, so that the news fits on one screen. */
 function foldTogether(parts: readonly string[]): string[] {
-	const summaryOf = (part: string) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
 	const folded = parts.filter((part) => summaryOf(part) !== undefined);
 	if (folded.length < 2) return [...parts];
-	const summary = folded.map(summaryOf).join(" · ");
-	const body = `<details><summary>${summary}</summary>\n\n${folded.join("\n\n")}\n\n</details>`;
-	return [...parts.filter((part) => !folded.includes(part)), body];
+	const all = foldAs(folded.map(summaryOf).join(" · "), folded);
+	return [...parts.filter((part) => !folded.includes(part)), all];
+}
+
+/** Nothing to do: what is not folded joins the rest. */
+function foldAll(parts: readonly string[]): string[] {
+	if (parts.length === 0) return [];
+	return [foldAs(present(parts.map(summaryOf)).join(" · ") || "details", parts)];
 }
 
 function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number): string {
@@ -89,17 +98,18 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 	return `${[line(shown.map(({ title }) => title)), rule, ...lines].join("\n")}${more}`;
 }
 
-function highlightMarkdown(whole: Highlight, detail: Detail): string {
-	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
-	const first = `${outcomeSymbols[severity]} **${escapeMarkdown(title)}**`;
+/** What to do is below all of them. */
+function highlightMarkdown(whole: Highlight, detail: Detail, isLead = false): string {
+	const short = brief({ ...whole, fix: undefined }, maxWords);
+	const { severity, title, lines = [], sentences, excerpt = [] } = short;
+	const end = sentences.length === 0 || /[.!?…]$/.test(title) ? "" : ".";
+	const first = isLead ? "" : `${outcomeSymbols[severity]} **${escapeMarkdown(title)}${end}**`;
 	if (!detail.sentences) return first;
-	const listed = [first, ...lines.map((line) => `- ${inlineMarkdown(line)}`)].join("\n");
-	const below = present([
-		sentences.map(inlineMarkdown).join(" "),
-		fix !== undefined && `**Next:** ${inlineMarkdown(fix)}`,
+	const text = present([
+		present([first, sentences.map(inlineMarkdown).join(" ")]).join(" "),
+		// How a speedup came about is in the report.
+		...(severity === "note" ? [] : lines).map((line) => `- ${inlineMarkdown(line)}`),
 	]).join("\n");
-	// Text after a list needs a blank line to be a paragraph.
-	const text = present([listed, below]).join(lines.length > 0 ? "\n\n" : "\n");
 	if (!detail.excerpts || excerpt.length === 0) return text;
 	return `${text}\n\n${foldedMarkdown("log excerpt", [markdownFence(excerptLines(excerpt))])}`;
 }
@@ -129,11 +139,9 @@ export function linksMarkdown(links: ReportLinks): string {
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
-	const facts = [
-		armsText(result, change),
-		...jobFacts(result).map((fact) => fact.join(" ")),
-		`trtgate ${cleanText(result.tool.version).slice(0, 40)}`,
-	].map(escapeMarkdown);
+	const facts = [armsText(result, change), ...placeFacts(result).map(([, value]) => value)].map(
+		escapeMarkdown,
+	);
 	const line = `<sub>${[...facts, linksMarkdown(links)].join(" · ")}</sub>`;
 	return leftOut.length === 0
 		? line
@@ -158,14 +166,17 @@ function sectionParts(context: ReportContext, sections: readonly ReportSection[]
 	);
 }
 
-function titleLine({ result, highlights }: ReportContext, { label, change }: Shown): string {
+function titleLine(context: ReportContext, { label, change }: Shown): string {
+	const { result } = context;
 	const commit = change ?? result.arms.head.commit;
 	const title = [gateTitle(result.backend), label, commit?.slice(0, 7)]
 		.filter((part) => part !== undefined)
 		.map((part) => cleanName(part));
 	const isForgeable = result.unverified === true && result.outcome === "pass";
 	const symbol = isForgeable ? "" : `${outcomeSymbols[result.outcome]} `;
-	return `## ${symbol}${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`;
+	const isAlone = result.outcome === "pass" && noBaseText(result) !== null;
+	const found = `${leadLine(context)}${isAlone ? " · nothing to compare with" : ""}`;
+	return `## ${symbol}${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(found)}`;
 }
 
 interface MarkdownOptions extends Shown {
@@ -180,10 +191,11 @@ export function renderMarkdown(
 ): string {
 	const context = reportContext(result, sections);
 	const render = (detail: Detail, leftOut: readonly string[]) => {
+		const drawn = sectionParts(context, sections, detail);
 		const parts = [
 			...(result.unverified === true ? [`**${unverifiedText}**`] : []),
 			titleLine(context, shown),
-			...foldTogether(sectionParts(context, sections, detail)),
+			...(result.outcome === "pass" ? foldAll(drawn) : foldTogether(drawn)),
 			footer(result, leftOut, shown),
 		];
 		return `${parts.join("\n\n")}\n`;

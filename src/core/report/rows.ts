@@ -94,7 +94,7 @@ function levelText(workload: WorkloadResult, arm: Arm): string {
 }
 
 /** `742 → 743 MiB`; a single size if only one side was measured. */
-function memoryText(base: ArmStats | null, head: ArmStats | null): string {
+export function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	const [from = dash, to] = [base, head].flatMap((arm) =>
 		arm === null ? [] : [arm.peakMemoryBytes === null ? dash : formatBytes(arm.peakMemoryBytes)],
 	);

@@ -12,6 +12,8 @@ import type { WorkloadRow } from "./rows.ts";
 export interface ReportContext {
 	result: Result;
 	highlights: readonly Highlight[];
+	/** What the first line of a comment names. */
+	lead: Highlight | undefined;
 	rows: readonly WorkloadRow[];
 }
 
@@ -22,7 +24,7 @@ interface View {
 	resultPath?: string;
 }
 
-type Format = "markdown" | "html" | "terminal";
+export type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
 	title: string;
@@ -61,7 +63,8 @@ export type Block =
 	| { kind: "notice"; text: string; isUrgent?: boolean }
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
-	| { kind: "highlight"; highlight: Highlight }
+	/** isLead: its title is in the first line already. */
+	| { kind: "highlight"; highlight: Highlight; isLead?: boolean }
 	/** Shown only in HTML. */
 	| { kind: "figure"; drawn: Piece }
 	/** A terminal leaves it out. */

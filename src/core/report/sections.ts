@@ -14,6 +14,7 @@ import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
 import { memoryGrowthSection, startUpSection } from "./sections/lifetime.ts";
+import { measuredLoadSection, togetherSection } from "./sections/measured-load.ts";
 import {
 	checkSection,
 	environmentSection,
@@ -42,6 +43,8 @@ export const reportSections: readonly ReportSection[] = [
 	sweepSection,
 	siblingSection,
 	loadSection,
+	measuredLoadSection,
+	togetherSection,
 	startUpSection,
 	memoryGrowthSection,
 	evidenceSection,

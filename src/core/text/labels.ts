@@ -105,12 +105,18 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 	return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
-interface Subject {
+export interface Subject {
 	model?: string;
 	engine?: string;
 	workload?: string;
 	case?: string;
 	part?: string | undefined;
+}
+
+/** Names alone, of any record. */
+export function subjectOf({ model, engine, workload, case: id, part }: Subject): Subject {
+	const names = { model, engine, workload, case: id, part };
+	return Object.fromEntries(Object.entries(names).filter(([, name]) => name !== undefined));
 }
 
 /** `classifier · fp16 · batch 8 (part)`; "" for the whole run. */

@@ -237,6 +237,7 @@ type RunTask =
 			durationMs: number;
 			iterations?: number;
 			streams: number;
+			everyMs?: number | undefined;
 			times: string;
 	  }
 	| { task: "profile"; warmUpMs: number; iterations: number; profile: string; layers: string }
@@ -248,6 +249,7 @@ function taskArgs(task: RunTask, engine: Configured, runner: Runner): string[] {
 			...[`--warmUp=${task.warmUpMs}`, `--duration=${task.durationMs / 1000}`],
 			...flag("--iterations", task.iterations),
 			...[`--infStreams=${task.streams}`, "--percentile=50,90,95,99"],
+			...flag("--idleTime", task.everyMs),
 			...modeArgs(timingOf(engine, runner), runner),
 			`--exportTimes=${task.times}`,
 		];

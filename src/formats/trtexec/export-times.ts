@@ -25,6 +25,8 @@ export interface ExportTimes {
 	latencyMs: Float64Array;
 	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
 	enqueueMs: Float64Array;
+	/** When each started to compute, from the start of the first. */
+	startMs: Float64Array;
 	/** Time from the start of the first transfer or kernel to the end of the last. */
 	wallMs: number;
 }
@@ -61,7 +63,7 @@ function readEntry(text: string): Entry | TimesFault {
 }
 
 function createColumns() {
-	const [compute, latency, enqueue]: [number[], number[], number[]] = [[], [], []];
+	const [compute, latency, enqueue, start]: [number[], number[], number[], number[]] = [[], [], [], []];
 	let [firstMs, lastMs] = [Infinity, -Infinity];
 	return {
 		add(text: string): TimesFault | null {
@@ -71,6 +73,7 @@ function createColumns() {
 			compute.push(entry.computeMs);
 			latency.push(entry.latencyMs);
 			enqueue.push(entry.endEnqMs - entry.startEnqMs);
+			start.push(entry.startComputeMs);
 			firstMs = Math.min(firstMs, entry.startH2dMs);
 			lastMs = Math.max(lastMs, entry.endD2hMs);
 			return null;
@@ -80,6 +83,7 @@ function createColumns() {
 			computeMs: Float64Array.from(compute),
 			latencyMs: Float64Array.from(latency),
 			enqueueMs: Float64Array.from(enqueue),
+			startMs: Float64Array.from(start, (ms) => ms - (start[0] ?? 0)),
 			wallMs: lastMs - firstMs,
 		}),
 	};

@@ -43,7 +43,7 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 	const inputs = readGoldenInputs();
 	const { run, event, host } = await requireRun(
 		opened.environment,
-		inputs.token,
+		inputs,
 		"`trtgate golden record` records goldens",
 	);
 	checkTrust(event, run.eventName);

@@ -1,5 +1,6 @@
 // The real adapters that goldens need.
 import { join } from "node:path";
+import { entryStore } from "../../adapters/cache/entries.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
 import { fileStore, hashOfBytes } from "../../adapters/files/store.ts";
@@ -10,6 +11,7 @@ import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
 import { stopOnSignals } from "../../app/signals.ts";
 import type { Terminal } from "../../app/terminal.ts";
+import { version } from "../../app/version.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import type { Reference } from "../../ports/reference.ts";
@@ -27,6 +29,9 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
+/** Outputs of slow cases, for a recording that goes on. */
+const maxKeptBytes = 512 * 1024 ** 2;
+
 /** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
 	how: {
@@ -40,6 +45,7 @@ export async function withGoldenPorts<Result>(
 	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
 	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
+	const cache = cacheFolder(environment);
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: onnxruntime,
@@ -48,10 +54,11 @@ export async function withGoldenPorts<Result>(
 		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(environment),
+		cacheFolder: cache,
 		processes,
 		threads: 1,
 		registry: environment.registry,
+		kept: { store: entryStore({ folder: join(cache, "cases"), maxBytes: maxKeptBytes }), version },
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),

@@ -15,6 +15,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
+	drawnText,
 	formatGenerator,
 	isDrawn,
 	parseGenerator,
@@ -131,7 +132,7 @@ export function generateCases(
 	const made = Array.from({ length: cases }, (_, index): CaseToRecord => {
 		const caseIndex = index + (generating.from ?? 0);
 		const { tensors, kinds } = drawInputs({}, recipes, caseIndex);
-		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length");
+		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length" && kind !== "positions");
 		const id = `${caseIndex + 1}-${(telling.length === 0 ? kinds : telling).join("-")}`;
 		return { id, tags: ["generated"], inputs: tensors };
 	});
@@ -191,7 +192,7 @@ export function describeInputs(
 		const recipe = byInput.get(name);
 		if (!recipe) return "given";
 		const { specs, why } = recipe;
-		return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
+		return `${formatGenerator(specs)}${isDrawn(specs) ? drawnText : ""}${why === undefined ? "" : ` (${why})`}`;
 	};
 	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }

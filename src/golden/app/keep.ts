@@ -33,12 +33,12 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the same command began this golden, and its test of defects was interrupted. */
+/** Whether the same command began this golden, and did not finish it. */
 export function mayGoOn(
 	old: GoldenManifest | null,
-	options: RecordOptions,
-	model: ModelOnDisk,
-): old is GoldenManifest {
+	options: Pick<RecordOptions, "command">,
+	model: Pick<ModelOnDisk, "sha256">,
+): boolean {
 	return (
 		old !== null &&
 		["untested", "unfinished", "sampled"].includes(old.sensitivity?.state ?? "") &&

@@ -32,6 +32,7 @@ import { trySizes } from "../../stages/try-sizes.ts";
 import type { Picture } from "../core/manifest/draft.ts";
 import { findInputMisfit } from "../core/manifest/draft.ts";
 import { looksLikePicture } from "../core/record/generators/defaults.ts";
+import type { RecordBudget } from "../stages/budget.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
@@ -52,6 +53,7 @@ interface Finding {
 	model: ModelOnDisk;
 	reused: GoldenManifest | null;
 	scratchFolder: string;
+	budget: RecordBudget;
 }
 
 /** @throws ConfigError config-dims, usage and the errors of the files. */
@@ -240,7 +242,9 @@ interface Chosen {
 	notes: string[];
 }
 
-const limitMs = 10_000;
+const mostMs = 10_000;
+/** Of the evidence's time. */
+const sizesShare = 0.25;
 
 async function chooseSizes(
 	finding: Finding,
@@ -248,8 +252,9 @@ async function chooseSizes(
 	bound: OpenInputs,
 	ports: GoldenPorts,
 ): Promise<Chosen> {
-	const { model, scratchFolder } = finding;
+	const { model, scratchFolder, budget } = finding;
 	const { onnx } = model;
+	const limitMs = Math.min(mostMs, budget.evidence.part(sizesShare).leftMs());
 	if (bound.labels.includes(null)) throw missingSizes(onnx, bound, source);
 	if (bound.open.length === 0) return { sizes: new Map(), notes: [] };
 	const feed = (shapes: Readonly<Record<string, readonly number[]>>) =>

@@ -12,6 +12,7 @@ import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { starterGolden } from "../../core/config/init.ts";
 import { usageError } from "../../core/errors.ts";
+import type { DecoderSource } from "../../core/onnx/decoder.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
@@ -31,12 +32,23 @@ export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 export const defaultCases = Number(recordTable.options.cases.default);
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
-export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<Terminal, "cwd">) {
+export async function parseRecordOptions(
+	argv: readonly string[],
+	{ cwd }: Pick<Terminal, "cwd">,
+	keepsRecorded = false,
+) {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
 		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
-		: { home: cwd, sizes: { dims: {}, inputs: {} }, timed: [], mayBeOne: [], notice: defaultLeastShares };
+		: {
+				home: cwd,
+				sizes: { dims: {}, inputs: {} },
+				timed: [],
+				mayBeOne: [],
+				notice: defaultLeastShares,
+				decoder: {},
+			};
 	const given = args.text("out");
 	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
@@ -61,6 +73,8 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		mayBeOne: configured.mayBeOne,
 		timed: whether === "none" ? [] : configured.timed,
 		addsTimed: whether === "config",
+		steps: wholeNumber(args, "steps", 0, 65_536),
+		decoder: configured.decoder,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
 		reason: args.text("reason"),
@@ -68,6 +82,8 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		onnxruntime: args.text("onnxruntime"),
 		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
+		/** A golden of this model that is finished stays. */
+		keepsRecorded,
 		timeLimitMs: parseTime("--time-limit", args.text("time-limit")),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
 		timeoutMs: parseTime("--timeout", args.text("timeout")),
@@ -97,6 +113,7 @@ interface Configured {
 	/** Dimensions that an engine takes at size 1. */
 	mayBeOne: readonly string[];
 	notice: LeastShares;
+	decoder: Pick<DecoderSource, "decoder" | "pointer">;
 }
 
 async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
@@ -119,6 +136,7 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 		timed: timedSizes(model),
 		mayBeOne: ranges.flatMap(([dim, { min }]) => (min <= 1 ? [dim] : [])),
 		notice: { ...Object.fromEntries(shares), ...model.notice },
+		decoder: { decoder: model.decoder, pointer: `${model.pointer}/decoder` },
 	};
 }
 
@@ -147,7 +165,12 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(args: RecordArguments, name: "cases" | "seed", least: number, most: number): number {
+function wholeNumber(
+	args: RecordArguments,
+	name: "cases" | "seed" | "steps",
+	least: number,
+	most: number,
+): number {
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= least && value <= most) return value;

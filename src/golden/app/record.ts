@@ -1,9 +1,8 @@
-// `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
+// Records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
 import type { GoldenManifest, GoldenOutput } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { exitCodes } from "../../app/exit.ts";
 import { progressFor, type Terminal } from "../../app/terminal.ts";
 import { withStarterGolden } from "../../core/config/init.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
@@ -15,6 +14,7 @@ import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../c
 import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
 import { describeWorth } from "../core/record/generators/defaults.ts";
+import { recordBudget } from "../stages/budget.ts";
 import type { Evidence, Limits, Recorded, RecordInput } from "../stages/record.ts";
 import { record } from "../stages/record.ts";
 import type { GoldenPorts } from "./compose.ts";
@@ -22,7 +22,9 @@ import { withGoldenPorts } from "./compose.ts";
 import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./keep.ts";
 import type { RecordInputs } from "./record-inputs.ts";
 import { findRecordInputs } from "./record-inputs.ts";
-import { findAuthor, parseRecordOptions, type RecordOptions } from "./record-options.ts";
+import { findAuthor, type RecordOptions } from "./record-options.ts";
+import { namingDrawn, refusal } from "./record-refusal.ts";
+import { asSequences } from "./record-sequence.ts";
 
 interface Recording {
 	options: RecordOptions;
@@ -31,50 +33,51 @@ interface Recording {
 	old: GoldenManifest | null;
 	/** `old` if its inputs are recorded again, else null. */
 	reused: GoldenManifest | null;
+	/** `old` is this recording, as far as its time went. */
+	completes: boolean;
 	author: string | undefined;
-}
-
-export async function runRecord(argv: readonly string[], terminal: Terminal): Promise<number> {
-	await recordGolden(await parseRecordOptions(argv, terminal), terminal);
-	return exitCodes.ok;
 }
 
 /** `same`: nothing was written. @throws ConfigError golden-uninformative, and those of the options' files. */
 export async function recordGolden(
-	options: RecordOptions,
+	given: RecordOptions,
 	terminal: Terminal,
 ): Promise<{ state: "written" | "same"; manifest: GoldenManifest }> {
-	const progress = progressFor(terminal, { quiet: options.quiet });
-	const { out, onnxruntime, onnxruntimeFolder } = options;
+	const progress = progressFor(terminal, { quiet: given.quiet });
+	const { out, onnxruntime, onnxruntimeFolder } = given;
 	const how = { terminal, progress, onnxruntime, onnxruntimeFolder };
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
+		const budget = recordBudget(given.timeLimitMs, ports.clock);
 		const old = await readManifest(join(out, "golden.json"));
-		const model = await ports.models.read(options.model);
-		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
-		const goesOn = mayGoOn(old, options, model);
-		if (!goesOn) checkChange(old, options, author);
-		const { inputs, generators, cases } = options;
-		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
-		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
+		const file = await ports.models.read(given.model);
+		const author = await findAuthor(given.author, terminal.cwd, ports.processes);
+		const start = startOf(old, given, file);
+		if (start.kept !== null) return { state: "same", manifest: start.kept };
+		if (!start.goesOn) checkChange(old, given, author);
+		const { reused, completes } = start;
+		const { options, model } = asSequences(file, given, reused);
+		const found = await findRecordInputs({ options, model, reused, scratchFolder, budget }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string) => terminal.err(`note: ${text}\n`);
 		found.notes.forEach(note);
-		if (reused !== null && !goesOn) note(describeReuse(reused));
-		const begun = goesOn ? await readBegun(old, out, found.cases, ports) : null;
-		if (begun === null) checkChange(old, options, author);
-		else note(`The recording of ${begun.manifest.goldenId} continues where it stopped.`);
-		const recording = { options, model, found, old, reused, author };
+		if (reused !== null && !start.goesOn) note(describeReuse(reused));
+		const begun = start.tested && (await readBegun(start.tested, out, found.cases, ports));
+		if (begun === null && !completes) checkChange(old, options, author);
+		else note(`The recording of ${old?.goldenId} continues where it stopped.`);
+		const recording = { options, model, found, old, reused, completes, author };
 		let files: TensorToWrite[] = [];
 		const kept = { folder: out, old, goesOn: begun !== null, files: () => files };
 		const keeper = await keepGolden(kept, ports.files);
 		const input: RecordInput = {
 			model,
 			notes: [],
+			unfinished: [],
+			budget,
 			cases: found.cases,
-			mayDrop: cases === undefined && inputs.length === 0 && reused === null,
+			mayDrop: start.mayDrop,
 			begun,
 			old,
-			proposes: options.propose,
+			proposes: start.proposes,
 			assemble(evidence, limits) {
 				const assembled = assembleGolden(evidence, limits, recording, ports);
 				files = assembled.files;
@@ -82,28 +85,49 @@ export async function recordGolden(
 			},
 			seed: options.seed,
 			least: options.leastShares,
-			limitMs: options.timeLimitMs,
 			save: keeper.save,
 			scratchFolder,
 			timeoutMs: options.timeoutMs,
 		};
-		const recorded = await record(input, ports);
+		const recorded = await record(input, ports).catch((error: unknown) => {
+			throw namingDrawn(error, found);
+		});
 		input.notes.forEach(note);
 		return conclude(recorded, keeper, recording, terminal);
 	});
 }
 
+/** Whether a golden that is there already stays, is changed, or was begun by the same command. */
+function startOf(old: GoldenManifest | null, options: RecordOptions, model: ModelOnDisk) {
+	const goesOn = mayGoOn(old, options, model);
+	/** Time left out outputs or what limits are made from, so that the first command is run again. */
+	const completes = goesOn && old?.unfinished !== undefined;
+	const isFirst = completes && old !== null && revisionOf(old) === 1;
+	const isGenerated = options.inputs.length === 0 && options.cases === undefined;
+	const reused = isGenerated && options.generators.length === 0 && !isFirst ? old : null;
+	const isKept = options.keepsRecorded && !goesOn && old?.model.sha256 === model.sha256;
+	return {
+		goesOn,
+		completes,
+		tested: goesOn && !completes ? old : null,
+		kept: isKept ? old : null,
+		reused,
+		mayDrop: isGenerated && reused === null,
+		proposes: options.propose || isFirst,
+	};
+}
+
 async function conclude(
 	recorded: Recorded,
 	keeper: Awaited<ReturnType<typeof keepGolden>>,
-	{ options, old }: Recording,
+	{ options, old, found }: Recording,
 	terminal: Terminal,
 ): ReturnType<typeof recordGolden> {
 	const { findings, manifest } = recorded;
 	const refusals = findings.filter(({ severity }) => severity === "refuse");
 	if (refusals.length > 0) {
 		await keeper.takeBack();
-		throw refusal(refusals);
+		throw refusal(refusals, found);
 	}
 	for (const { message, fix } of findings) terminal.err(`warning: ${message}. ${fix}\n`);
 	const shown = relative(options.cwd, options.out) || ".";
@@ -143,17 +167,6 @@ async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed
 	return `Added it to ${basename(config)}.`;
 }
 
-function refusal(findings: Recorded["findings"]): Error {
-	const errors = findings.map(
-		({ message, fix }) =>
-			new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, fix }),
-	);
-	const [first, second] = errors;
-	return first !== undefined && second === undefined
-		? first
-		: new AggregateError(errors, "the golden would detect too little");
-}
-
 function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
 	const review =
@@ -167,13 +180,16 @@ function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 }
 
 function assembleGolden(
-	{ answers, noise, rounding }: Evidence,
+	{ answers, noise, rounding, unfinished }: Evidence,
 	limits: Limits,
-	{ options, model, old, reused, found, author }: Recording,
+	{ options, model, old, reused, found, completes, author }: Recording,
 	ports: Pick<GoldenPorts, "packer" | "reference" | "clock">,
 ): { manifest: GoldenManifest; files: TensorToWrite[] } {
 	const { cases, variant, version } = answers;
-	const { goldenId, revision } = nextRevision(old, options.name);
+	const { goldenId, revision } =
+		completes && old !== null
+			? { goldenId: old.goldenId, revision: revisionOf(old) }
+			: nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
 	const packed = cases.map((one) => packCase(one, folder, ports.packer));
 	const { policy, calibration } = old ?? {};
@@ -181,7 +197,7 @@ function assembleGolden(
 	const manifest: GoldenManifest = {
 		schemaVersion: 1,
 		goldenId,
-		reason: options.reason ?? "First recording.",
+		reason: options.reason ?? (completes ? old?.reason : undefined) ?? "First recording.",
 		author,
 		model: {
 			path: portablePath(options.home, options.model),
@@ -205,9 +221,11 @@ function assembleGolden(
 		},
 		noiseFloor: noise ?? undefined,
 		rounding: rounding ?? undefined,
+		unfinished,
 		outputs: mustMatch(outputs, options.nonFinite),
 		detections: limits.detections,
 		cases: packed.map(({ golden }) => golden) as GoldenManifest["cases"],
+		sequence: model.sequence,
 		policy,
 		// A calibration is evidence only for the limits that it was made for.
 		calibration: options.propose ? undefined : calibration,
@@ -219,6 +237,10 @@ function assembleGolden(
 		message: `The limits of ${join(options.out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
 		fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose.",
 	});
+}
+
+function revisionOf(golden: GoldenManifest): number {
+	return nextRevision(golden, "").revision - 1;
 }
 
 /** The old manifest does not use it, so that the old golden stays complete until the new one is written. */

@@ -114,6 +114,7 @@ async function search(work: Work): Promise<Finding> {
 	const { head, base, set, caseId, output } = work;
 	if ((head.spec.engine.build ?? base?.spec.engine.build) !== undefined)
 		return impossible("a plan of `build` cannot be built again with other outputs.");
+	if (set.manifest.sequence !== undefined) return impossible("it does not follow a sequence of steps.");
 	const reference = base !== null && base.model.sha256 !== head.model.sha256 ? base.model : head.model;
 	const golden = set.manifest.cases.find(({ id }) => id === caseId);
 	const cases = [{ id: caseId, inputs: await readTensors(golden?.inputs ?? {}, set.folder, work.ports) }];

@@ -23,7 +23,7 @@ import {
 	findSensitivityWeaknesses,
 	withOutputDefects,
 } from "../core/record/defects/record.ts";
-import { emulatedPrecisions } from "../core/record/limits.ts";
+import { roundedPrecisions } from "../core/record/limits.ts";
 import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/record/noise-floor.ts";
 import { proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
@@ -132,7 +132,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		name,
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
-		rounding: emulatedPrecisions.flatMap((precision) => {
+		rounding: roundedPrecisions.flatMap((precision) => {
 			const spreads = rounding[precision]?.outputs ?? {};
 			const spread = Object.hasOwn(spreads, name) ? spreads[name] : undefined;
 			return spread === undefined ? [] : [{ precision, relativeL2: spread.relativeL2 }];

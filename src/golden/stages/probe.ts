@@ -11,6 +11,7 @@ import type { JudgedProbe } from "../core/probes/judge.ts";
 import { judgeProbes, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import { probeSubject } from "../core/probes/subject.ts";
+import { firstStep } from "../core/sequence/sequence.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 interface ProbeInput {
@@ -82,8 +83,11 @@ async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<
 	const donors: Tensors[] = [];
 	if (set === undefined) return donors;
 	try {
-		for (const { inputs } of set.manifest.cases.slice(0, maxDonors))
-			donors.push(await readTensors(inputs, set.folder, ports));
+		const { cases, sequence } = set.manifest;
+		for (const { inputs } of cases.slice(0, maxDonors)) {
+			const stored = await readTensors(inputs, set.folder, ports);
+			donors.push(sequence === undefined ? stored : firstStep(sequence, stored));
+		}
 	} catch (error) {
 		// The verdict on the golden reports faults of reading.
 		if (!(error instanceof ConfigError)) throw error;

@@ -5,21 +5,22 @@ import { inParallel } from "../../core/in-parallel.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted, listNames } from "../../core/text/labels.ts";
-import type { EmulationResult } from "../../ports/reference.ts";
+import type { EmulationResult, OtherBuild, Reference, ReferenceJob } from "../../ports/reference.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
 import type { RoundedRun } from "../core/record/limits.ts";
 import {
-	type Emulated,
 	emulatedPrecisions,
 	networkTraits,
 	peakToRms,
+	type Rounded,
 	relativeL2Limits,
+	roundedPrecisions,
 	rules,
 } from "../core/record/limits.ts";
 import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/tensor.ts";
-import { type Answers, fedCases, partsOfOutputs } from "./record-runs.ts";
+import { type Answers, doneOutputs, fedCases, isLate, partsOfOutputs, runOf } from "./record-runs.ts";
 import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
@@ -34,45 +35,126 @@ const mostCases = 16;
 /** One case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
+/** Of the evidence's time that is left. */
+const roundingShare = 0.6;
+
+/** @param other of a quantised model: the other build of ONNX Runtime, or why it cannot run. */
 export async function measureRounding(
 	{ cases: all, outputs, variant }: Answers,
+	other: Promise<OtherBuild> | null,
 	job: RecordJob,
 	{ progress, reference }: Omit<RecordPorts, "clock">,
 ): Promise<RoundingMeasured> {
-	const { model, notes } = job;
+	const { model, notes, unfinished } = job;
 	const largest = measuredCases(outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
-	const cases = fedCases(all.slice(0, Math.min(largest, count)));
+	const measurable = fedCases(all.slice(0, largest));
+	const cases = measurable.slice(0, count);
 	const measured: RoundingMeasured = { rounded: [], rounding: null };
-	progress.stage("rounding", emulatedPrecisions.length);
-	const results = await inParallel(emulatedPrecisions, reference.parallelRuns(model), (precision) => {
-		progress.item(`${precision}, emulated`);
-		const logPath = `${job.scratchFolder}/rounding-${precision}.log`;
-		return reference.emulate({ ...job, cases, variant, precision, logPath });
+	const precisions = other === null ? emulatedPrecisions : roundedPrecisions;
+	progress.stage("rounding", precisions.length);
+	const budget = job.budget.evidence.part(roundingShare);
+	const lanes = reference.parallelRuns(model);
+	const logPathOf = (precision: Rounded) => `${job.scratchFolder}/rounding-${precision}.log`;
+	// Beside the others, because it may have to wait for its installation.
+	const otherRun =
+		other &&
+		runOther(
+			other,
+			() => ({
+				...runOf(job, { soft: budget, hard: budget }),
+				variant,
+				logPath: logPathOf("fp32"),
+				cases: measurable,
+			}),
+			reference,
+		);
+	const results: RoundingResult[] = await inParallel(emulatedPrecisions, lanes, (precision, index) => {
+		progress.item(describeRun(precision));
+		const soft = budget.turn(index, emulatedPrecisions.length, lanes);
+		return reference.emulate({
+			...runOf(job, { soft, hard: budget }),
+			variant,
+			logPath: logPathOf(precision),
+			cases,
+			precision,
+		});
 	});
-	const failed = new Map<string, Emulated[]>();
-	for (const [index, precision] of emulatedPrecisions.entries()) {
+	if (otherRun !== null) results.push(await otherRun);
+	const failed = new Map<string, Rounded[]>();
+	for (const [index, precision] of precisions.entries()) {
 		await nextTurn();
-		const result = results[index] as EmulationResult;
+		const result = results[index] as RoundingResult;
+		const wanted = precision === "fp32" ? measurable.length : cases.length;
+		const late = wanted - doneCases(result, wanted);
+		if (late > 0) unfinished.push(`${describeRun(precision)}: ${late} of ${counted(wanted, "case")}`);
 		const why = whyAbsent(result);
-		if (why !== null) failed.set(why, [...(failed.get(why) ?? []), precision]);
-		else keep(measured, result, precision, { outputs, notes });
+		if (why === null) keep(measured, result, precision, { outputs, notes });
+		else failed.set(why, [...(failed.get(why) ?? []), precision]);
 	}
-	progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
-	for (const [why, precisions] of failed)
-		notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
-	if (measured.rounded.length > 0 && cases.length < Math.min(largest, all.length))
+	progress.done(`${measured.rounded.length} of ${counted(precisions.length, "precision")}`);
+	for (const [why, precisions] of failed) noteAbsent(why, precisions, measured, notes);
+	if (measured.rounded.length > 0 && cases.length < measurable.length)
 		notes.push(
 			`Rounding was emulated on the first ${cases.length} of ${counted(all.length, "case")}, to save time.`,
 		);
 	return measured;
 }
 
-function whyAbsent(result: EmulationResult): string | null {
+/** @param jobOf called when the build is there, which takes of its time. */
+async function runOther(
+	other: Promise<OtherBuild>,
+	jobOf: () => ReferenceJob,
+	reference: Reference,
+): Promise<RoundingResult> {
+	const build = await other;
+	if ("why" in build) return { state: "absent", sentence: build.why, isLate: build.isLate };
+	const { flavour, version } = build;
+	const job = jobOf();
+	const result = await reference.run({ ...job, variant: { ...job.variant, flavour } });
+	if (result.state === "failed") return result;
+	return { ...result, tensors: 0, beyondRange: [], by: `onnxruntime-${flavour} ${version}` };
+}
+
+type RoundingResult = EmulationResult & { by?: string; isLate?: boolean };
+
+/** All of them if more time would not help. */
+function doneCases(result: RoundingResult, wanted: number): number {
+	if (result.state === "absent") return result.isLate === true ? 0 : wanted;
+	return doneOutputs(result)?.length ?? wanted;
+}
+
+function describeRun(precision: Rounded): string {
+	return precision === "fp32" ? "another build of ONNX Runtime" : `rounding at ${precision}`;
+}
+
+function whyAbsent(result: RoundingResult): string | null {
 	if (result.state === "absent") return result.sentence;
+	if (isLate(result)) return "there was no time left";
 	if (result.state === "failed") return result.failure.message.replace(/\.$/, "");
 	const failed = result.cases.find((item) => item.state === "failed");
 	return failed?.message.replace(/\.$/, "") ?? null;
+}
+
+/**
+ * Rounding to fp16 moves values across the same boundaries of integers as another build does, and further: 0.17 and 0.14 in a
+ * public model.
+ */
+function noteAbsent(why: string, precisions: Rounded[], measured: RoundingMeasured, notes: string[]): void {
+	const emulated = precisions.filter((precision) => precision !== "fp32");
+	if (emulated.length > 0)
+		notes.push(`Rounding at ${emulated.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
+	if (emulated.length === precisions.length) return;
+	const { rounded, rounding } = measured;
+	const stand = rounded.find(({ precision }) => precision === "fp16");
+	if (stand !== undefined && rounding?.fp16 !== undefined) {
+		rounded.push({ ...stand, precision: "fp32" });
+		measured.rounding = { ...rounding, fp32: { ...rounding.fp16, by: `fp16, emulated, because ${why}` } };
+	}
+	const limits = stand === undefined ? "may be too tight for it" : "are those of fp16";
+	notes.push(
+		`The model is quantised, and another build of ONNX Runtime did not run: ${why}. The limits at fp32 ${limits}.`,
+	);
 }
 
 const mostRecorded = 100;
@@ -80,12 +162,12 @@ const mostShown = 3;
 
 function keep(
 	measured: RoundingMeasured,
-	result: EmulationResult,
-	precision: Emulated,
+	result: RoundingResult,
+	precision: Rounded,
 	{ outputs: reference, notes }: { outputs: RunOutputs; notes: string[] },
 ): void {
 	if (result.state !== "done") return;
-	const { cases, tensors, beyondRange } = result;
+	const { cases, tensors, beyondRange, by } = result;
 	const outputs = cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	const runs = [{ label: precision, outputs }];
 	const spreads = measureNoise(reference, runs, partsOfOutputs(reference))?.outputs ?? {};
@@ -100,6 +182,7 @@ function keep(
 			cases: outputs.length,
 			tensors,
 			...(beyond.length === 0 ? {} : { beyondRange: beyond }),
+			by,
 			outputs: Object.fromEntries(finite),
 		},
 	};
@@ -123,7 +206,7 @@ export function roundingTable(
 			const tensors = reference
 				.flatMap((named) => named[name] ?? [])
 				.map((tensor) => cutSlice(tensor, slice));
-			const emulated = emulatedPrecisions.flatMap((precision) => {
+			const emulated = roundedPrecisions.flatMap((precision) => {
 				const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
 				return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 			});

@@ -4,9 +4,9 @@ import { inParallel } from "../../core/in-parallel.ts";
 import { isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
-import type { InferCase } from "../../ports/backend.ts";
+import type { InferCase, InferResult } from "../../ports/backend.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
-import type { ModelOnDisk } from "../../ports/world.ts";
+import type { ModelOnDisk, ToolFailure } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import type { RecordedCase } from "../core/manifest/draft.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../core/record/noise-floor.ts";
 import { outputParts } from "../core/record/propose.ts";
 import { findNoiseCases } from "../core/record/sensitivity.ts";
+import type { Budget } from "./budget.ts";
 import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 /** Of a case that was added for a size in the config. */
@@ -34,6 +35,23 @@ export interface Answers {
 
 type RunPorts = Omit<RecordPorts, "clock">;
 
+/** What a run asks of the reference besides its cases; cases that its time ends are done by the next recording. */
+export function runOf(
+	{ model, scratchFolder, timeoutMs }: RecordJob,
+	{ soft, hard, enough = 1 }: { soft: Budget; hard: Budget; enough?: number },
+) {
+	return {
+		model,
+		scratchFolder,
+		timeoutMs: Math.max(1, Math.min(timeoutMs, Math.floor(hard.leftMs()))),
+		resumes: { enough, softMs: Math.min(soft.leftMs(), hard.leftMs()) },
+	};
+}
+
+export function isLate(result: { state: string; failure?: ToolFailure }): boolean {
+	return result.state === "failed" && result.failure?.code === "tool-timeout";
+}
+
 /**
  * Folds constants but rewrites nothing else, so the graph runs as it is written. Quantised layers are computed in integers,
  * as every engine does, from the level on that all builds share.
@@ -42,9 +60,17 @@ function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
 	return isQuantised(model.graph) ? "extended" : "basic";
 }
 
-/** @throws ToolError if the reference does not run, ConfigError golden-uninformative if it gives no answer. */
+const minCases = 2;
+/** Of the evidence's time. Without two cases, or all of the given ones, there is no golden. */
+const referenceShares = { soft: 0.4, hard: 0.75 };
+
+/**
+ * @param mayDrop time may leave out cases.
+ * @throws ToolError if the reference does not run, or not in time; ConfigError golden-uninformative if it gives no answer.
+ */
 export async function makeReference(
 	wanted: readonly CaseToRecord[],
+	mayDrop: boolean,
 	job: RecordJob,
 	{ progress, reference }: RunPorts,
 ): Promise<Answers> {
@@ -56,10 +82,16 @@ export async function makeReference(
 	progress.stage("reference", 1);
 	progress.item(formatVariant(variant));
 	const logPath = `${job.scratchFolder}/reference.log`;
-	const result = await reference.run({ ...job, cases: wanted, variant, logPath });
-	if (result.state === "failed") throw new ToolError({ ...result.failure });
-	const cases = wanted.flatMap((one, index): RecordedCase[] => {
-		const inferred = result.cases[index];
+	const { evidence } = job.budget;
+	const hard = evidence.part(referenceShares.hard);
+	const enough = mayDrop ? minCases : wanted.length;
+	const run = runOf(job, { soft: evidence.part(referenceShares.soft), hard, enough });
+	const result = await reference.run({ ...run, cases: wanted, variant, logPath });
+	if (result.state === "failed" && !isLate(result)) throw new ToolError({ ...result.failure });
+	const done = result.state === "done" ? result.cases.length : 0;
+	checkLate(wanted.slice(done), { done, mayDrop, timeoutMs: run.timeoutMs }, job);
+	const cases = wanted.slice(0, done).flatMap((one, index): RecordedCase[] => {
+		const inferred = result.state === "done" ? result.cases[index] : undefined;
 		if (inferred?.state === "done") return [{ ...one, outputs: inferred.outputs }];
 		const why = (inferred?.message ?? "it has no result").replace(/\.$/, "");
 		if (one.tags?.includes(timedTag)) {
@@ -76,7 +108,26 @@ export async function makeReference(
 	return { variant, version, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
-const minCases = 2;
+/** @throws ToolError tool-timeout. */
+function checkLate(
+	late: readonly CaseToRecord[],
+	{ done, mayDrop, timeoutMs }: { done: number; mayDrop: boolean; timeoutMs: number },
+	{ budget, unfinished }: RecordJob,
+): void {
+	if (late.length === 0) return;
+	const all = counted(done + late.length, "case");
+	if (done >= minCases && (mayDrop || late.every(({ tags }) => tags?.includes(timedTag)))) {
+		unfinished.push(`${late.length} of ${all}`);
+		return;
+	}
+	const seconds = Number((timeoutMs / 1000).toPrecision(2));
+	const next = done === 0 ? "" : "Rerun the same command, which goes on where this one stopped, or give";
+	throw new ToolError({
+		code: "tool-timeout",
+		message: `ONNX Runtime finished ${done} of ${all} in ${seconds} s, its part of --time-limit (${budget.limitMs / 1000} s) and --timeout; nothing was recorded.`,
+		fix: `${next || "Give"} more time, or fewer or smaller cases.`,
+	});
+}
 
 export function withoutLarge(answers: Answers, notes: string[]): Answers {
 	const { length } = answers.cases;
@@ -97,6 +148,9 @@ export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
 	return cases.map(({ id, inputs }) => ({ id, inputs }));
 }
 
+/** Of the evidence's time that is left. */
+const noiseShare = 0.4;
+
 /** @param dropsNoise leaves out cases whose outputs are noise. */
 export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
 	const { model, notes } = job;
@@ -104,15 +158,22 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 	const cases = fedCases(made.cases.slice(0, measuredCases(made.outputs)));
 	const variants = await variantsOf(model, made.variant, ports);
 	progress.stage("noise", variants.length);
-	const results = await inParallel(variants, reference.parallelRuns(model), (variant) =>
-		runVariant(variant, cases, job, ports),
+	const budget = job.budget.evidence.part(noiseShare);
+	const lanes = reference.parallelRuns(model);
+	const results = await inParallel(variants, lanes, (variant, index) =>
+		runVariant(
+			variant,
+			cases,
+			{ ...job, turn: { soft: budget.turn(index, variants.length, lanes), hard: budget } },
+			ports,
+		),
 	);
-	const runs = results.filter((run) => run !== null);
+	const runs = results.filter((run) => typeof run !== "string");
 	if (cases.length < made.cases.length)
 		notes.push(
 			`Noise and rounding were measured on the first ${cases.length} of ${counted(made.cases.length, "case")}, because the outputs are large.`,
 		);
-	const failed = variants.filter((_, index) => results[index] === null).map(formatVariant);
+	const failed = variants.filter((_, index) => results[index] === "failed").map(formatVariant);
 	if (failed.length > 0)
 		notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
 	await nextTurn();
@@ -143,14 +204,16 @@ function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[],
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** A quantised model rounds at other nodes at each level, so only the recording's counts. */
+/** A quantised model rounds at other nodes at each level, and in each build, so only the recording's count as noise. */
 async function variantsOf(
 	model: ModelOnDisk,
 	made: ReferenceVariant,
 	{ reference }: RunPorts,
 ): Promise<ReferenceVariant[]> {
-	const others = isQuantised(model.onnx.graph) ? [] : levels.filter((level) => level !== made.level);
-	return (await reference.builds()).flatMap(({ flavour }) => [
+	const isRounded = isQuantised(model.onnx.graph);
+	const others = isRounded ? [] : levels.filter((level) => level !== made.level);
+	const builds = (await reference.builds()).filter(({ flavour }) => !isRounded || flavour === made.flavour);
+	return builds.flatMap(({ flavour }) => [
 		{ ...made, flavour, threads: flavour === made.flavour ? made.threads + 1 : made.threads },
 		...others.map((level) => ({ ...made, flavour, level })),
 	]);
@@ -163,17 +226,32 @@ function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
 async function runVariant(
 	variant: ReferenceVariant,
 	cases: readonly InferCase[],
-	job: RecordJob,
+	job: RecordJob & { turn: Record<"soft" | "hard", Budget> },
 	{ progress, reference }: RunPorts,
-): Promise<LabelledRun | null> {
+): Promise<LabelledRun | "failed" | "late"> {
 	const { flavour, level, threads } = variant;
 	const label = formatVariant(variant);
 	progress.item(label);
 	const logPath = `${job.scratchFolder}/noise-${flavour}-${level}-${threads}.log`;
-	const result = await reference.run({ ...job, variant, cases, logPath });
-	const answers = result.state === "done" ? result.cases : [];
-	const outputs = answers.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
-	return outputs.length < cases.length ? null : { label, outputs };
+	const result = await reference.run({ ...runOf(job, job.turn), variant, cases, logPath });
+	const outputs = doneOutputs(result);
+	if (outputs === null) return "failed";
+	if (outputs.length < cases.length)
+		job.unfinished.push(
+			`noise (${label}): ${cases.length - outputs.length} of ${counted(cases.length, "case")}`,
+		);
+	return outputs.length === 0 ? "late" : { label, outputs };
+}
+
+/** Of the cases, up to the first that its time ended; null if the run or a case failed otherwise. */
+export function doneOutputs(
+	result:
+		| Pick<InferResult & { state: "done" }, "state" | "cases">
+		| { state: "failed"; failure: ToolFailure },
+): RunOutputs | null {
+	if (result.state === "failed") return isLate(result) ? [] : null;
+	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
+	return outputs.length < result.cases.length ? null : outputs;
 }
 
 export function partsOfOutputs(reference: RunOutputs): OutputParts {

@@ -11,15 +11,19 @@ import type { DefectVerdict, Trial } from "../core/record/defects/judge.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/record/defects/judge.ts";
 import { emptyRecord, withOutputDefects, withWeightDefect } from "../core/record/defects/record.ts";
 import { planDefects } from "../core/record/defects/weights.ts";
+import type { RecordBudget } from "./budget.ts";
 
 export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
 
 export interface RecordJob {
 	model: ModelOnDisk;
 	scratchFolder: string;
+	budget: RecordBudget;
+	/** For each process. */
 	timeoutMs: number;
-	/** Each stage adds its own. */
+	/** Each stage adds its own, and to `unfinished` what its time left out. */
 	notes: string[];
+	unfinished: string[];
 }
 
 interface SensitivityInput extends RecordJob {
@@ -121,6 +125,8 @@ function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]
 }
 
 const progressMs = 1_000;
+/** A worker process takes longer to start. */
+const startMs = 200;
 const saveMs = 10_000;
 
 async function tryWeights(
@@ -130,6 +136,7 @@ async function tryWeights(
 	{ clock, progress, reference }: RecordPorts,
 ): Promise<DefectResult> {
 	if (open.length === 0) return { state: "done" };
+	if (input.limitMs < startMs) return { state: "time" };
 	const before = tally.record().tested;
 	const text = () => `${before + tally.tried()} of ${before + open.length} defects`;
 	const startedMs = clock.now();

@@ -6,9 +6,10 @@ import type {
 	NoiseFloor,
 	RoundingRecord,
 	SensitivityRecord,
+	Sequence,
 } from "../../../generated/golden.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
-import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { feeds, isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
@@ -21,6 +22,7 @@ import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
+import { own } from "../core/tensor/tensor.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import {
 	type Answers,
@@ -42,7 +44,6 @@ export interface RecordInput extends RecordJob {
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
 	seed: number;
 	least: LeastShares;
-	limitMs: number;
 	save(manifest: GoldenManifest): Promise<void>;
 }
 
@@ -51,6 +52,7 @@ export interface Evidence {
 	noise: NoiseFloor | null;
 	rounding: RoundingRecord | null;
 	strayed: Pick<LimitEvidence, "noise" | "rounded">;
+	unfinished: GoldenManifest["unfinished"];
 }
 
 export interface Limits {
@@ -67,18 +69,24 @@ export interface Recorded extends Pick<Limits, "why"> {
 
 /** @throws ToolError if it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
-	const startedMs = ports.clock.now();
+	const { begun, old, budget } = input;
 	const { draft, answers, why } =
-		input.begun === null
+		begun === null
 			? await draftGolden(input, ports)
-			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
-	const { begun, old } = input;
-	const isKnown = begun === null && old !== null && isEquivalentGolden(old, draft);
+			: { draft: begun.manifest, answers: recall(begun, input.cases), why: [] };
+	const { unfinished } = draft;
+	const isKnown =
+		begun === null && old !== null && old.unfinished === undefined && isEquivalentGolden(old, draft);
 	const state = isKnown ? "known" : "recorded";
 	const findings = findRecordWeaknesses(draft, answers.outputs);
 	if (findings.some(({ severity }) => severity === "refuse"))
 		return { state, manifest: draft, findings, why };
-	const spentMs = ports.clock.now() - startedMs;
+	// What the rest of the evidence changes has to be tested again.
+	const withTest = (tested: SensitivityRecord): GoldenManifest => {
+		const isOver = tested.state === "sampled" || tested.state === "complete";
+		const state = unfinished !== undefined && isOver ? "unfinished" : tested.state;
+		return { ...draft, sensitivity: { ...tested, state } };
+	};
 	const sensitivity = await testSensitivity(
 		{
 			...input,
@@ -91,20 +99,18 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
 			known: draft.sensitivity ?? null,
-			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
+			limitMs: Math.max(minTrialShare * budget.limitMs, budget.whole.leftMs()),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
 			save: async (tested: SensitivityRecord): Promise<void> =>
-				isKnown ? undefined : input.save({ ...draft, sensitivity: tested }),
+				isKnown ? undefined : input.save(withTest(tested)),
 		},
 		ports,
 	);
 	const weaknesses = findSensitivityWeaknesses(sensitivity, answers.outputs, input.least);
-	return { state, manifest: { ...draft, sensitivity }, findings: [...weaknesses, ...findings], why };
+	return { state, manifest: withTest(sensitivity), findings: [...weaknesses, ...findings], why };
 }
 
-const minTrialShare = 0.15;
-/** The rest is for start-up, defects that are being tried when time is up, and the last save. */
-const usableShare = 0.92;
+const minTrialShare = 0.1;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts) {
 	const evidence = await gatherEvidence(input, ports);
@@ -112,8 +118,8 @@ async function draftGolden(input: RecordInput, ports: RecordPorts) {
 	if (input.old !== null && !input.proposes)
 		return { draft: input.assemble(evidence, { ...input.old, why: [] }), answers, why: [] };
 	ports.progress.stage("limits", 0);
-	const { onnx } = input.model;
-	const proposed = proposeLimits(evidence, onnx);
+	const { onnx, sequence } = input.model;
+	const proposed = proposeLimits(evidence, onnx, sequence);
 	const manifest = input.assemble(evidence, proposed);
 	const network = networkTraits(onnx);
 	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
@@ -136,20 +142,36 @@ function recall(
 	return { variant, cases, outputs };
 }
 
+const installShare = 0.7;
+
 async function gatherEvidence(input: RecordInput, ports: RecordPorts): Promise<Evidence> {
-	const made = await makeReference(input.cases, input, ports);
-	const fitting = input.mayDrop ? withoutLarge(made, input.notes) : made;
+	const { budget, model, mayDrop } = input;
+	// It may have to be installed, beside the first runs.
+	const installMs = installShare * budget.evidence.leftMs();
+	const other = isQuantised(model.onnx.graph) ? ports.reference.otherBuild(installMs) : null;
+	const made = await makeReference(input.cases, mayDrop, input, ports);
+	const fitting = mayDrop ? withoutLarge(made, input.notes) : made;
 	const { answers, noise, runs } = await measureScatter(
 		fitting,
 		input.old === null || input.proposes,
 		input,
 		ports,
 	);
-	const { rounded, rounding } = await measureRounding(answers, input, ports);
-	return { answers, noise, rounding, strayed: { noise: runs, rounded } };
+	const { rounded, rounding } = await measureRounding(answers, other, input, ports);
+	const [first, ...others] = input.unfinished;
+	if (first !== undefined)
+		input.notes.push(
+			`The time limit left out ${[first, ...others].join("; ")}. The same command goes on and proposes the limits again; --time-limit gives more time.`,
+		);
+	const unfinished: Evidence["unfinished"] = first === undefined ? undefined : [first, ...others];
+	return { answers, noise, rounding, strayed: { noise: runs, rounded }, unfinished };
 }
 
-function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limits {
+function proposeLimits(
+	{ answers, noise }: Evidence,
+	{ graph }: OnnxModel,
+	sequence: Sequence | undefined,
+): Limits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
@@ -160,7 +182,8 @@ function proposeLimits({ answers, noise }: Evidence, { graph }: OnnxModel): Limi
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		// A file may declare its outputs wrongly, even their rank.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
-		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
+		const steps = sequence && (own(sequence.outputs, name) ?? 0);
+		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched, steps });
 		const { comparators, ...plain } = proposal.output;
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;

@@ -6,12 +6,14 @@ import { listNames, present } from "../../core/text/labels.ts";
 import type { BuiltEngine } from "../../ports/backend.ts";
 import { isSameCase } from "../core/manifest/draft.ts";
 import type { Tensors } from "../core/probes/context.ts";
+import { stepShapes } from "../core/sequence/sequence.ts";
 import { type ComposedBatch, composeBatches, fillBatch } from "../core/timed/compose.ts";
 import { describeUnchecked, inputAxes, sizesOf } from "../core/timed/sizes.ts";
 import type { GoldenSet } from "./load-goldens.ts";
 
 export function composedOf({ spec, model }: BuiltEngine, { manifest }: GoldenSet): ComposedBatch[] {
-	return composeBatches({ spec, onnx: model.onnx }, manifest);
+	// A sequence is one case, whatever its rows.
+	return manifest.sequence === undefined ? composeBatches({ spec, onnx: model.onnx }, manifest) : [];
 }
 
 export type ReadCase = (
@@ -54,7 +56,10 @@ export function uncheckedNotes(
 		const set = goldens.get(spec.id);
 		if (arm !== "head" || set === undefined) return [];
 		const inputs = inputAxes(model.onnx, spec.model.inputs);
-		const stored = set.manifest.cases.map((one) => sizesOf(inputs, one.inputs));
+		const { cases, sequence } = set.manifest;
+		const stored = cases
+			.flatMap((one) => (sequence === undefined ? [one.inputs] : stepShapes(sequence, one.inputs)))
+			.map((shapes) => sizesOf(inputs, shapes));
 		const composed = composedOf(engine, set).map(({ sizes }) => sizes);
 		return describeUnchecked(spec, [...stored, ...composed]) ?? [];
 	});

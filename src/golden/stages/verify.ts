@@ -189,10 +189,11 @@ function inferBatch(
 ): Promise<InferResult> {
 	const { input, ports, set } = verification;
 	const { outFolder, threads, timeoutMs } = input;
+	const { sequence } = set.manifest;
 	const total = formatCount(set.manifest.cases.length);
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
 	return ports.backend.infer({
-		engine,
+		engine: { ...engine, model: { ...engine.model, sequence } },
 		cases,
 		scratchFolder: `${outFolder}/scratch/${name}`,
 		logPath: `${outFolder}/logs/verify-${name}${batch.index === 0 ? "" : `-${batch.index + 1}`}.log`,

@@ -3,9 +3,16 @@ import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { parseArguments, readArgument } from "../../app/commands/arguments.ts";
-import { acceptTable, compactTable, importTable, trendTable } from "../../app/commands/history-tables.ts";
+import { type ArgumentsOf, parseArguments, readArgument } from "../../app/commands/arguments.ts";
+import {
+	acceptTable,
+	compactTable,
+	importTable,
+	trendTable,
+	watchTable,
+} from "../../app/commands/history-tables.ts";
 import { exitCodes } from "../../app/exit.ts";
+import { gitName } from "../../app/git-name.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { parsePatterns } from "../../core/config/select.ts";
@@ -15,12 +22,15 @@ import { parseResult } from "../../core/report/parse-result.ts";
 import { trendFacts } from "../../core/report/trend-facts.ts";
 import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
+import { readWorkflowRun } from "../../host/adapters/github/env.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
+import { alarmBudget } from "../core/alarm-budget.ts";
 import { findAlarms } from "../core/alarms.ts";
+import { decide, openShifts } from "../core/decisions.ts";
 import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../core/files.ts";
 import { recordOf } from "../core/from-result.ts";
-import { acceptance, answer, openShifts, shiftText } from "../core/judge-trend.ts";
+import { answer, shiftText } from "../core/judge-trend.ts";
 import { renderTrend } from "../core/page.ts";
 import { readSeries } from "../core/series.ts";
 import { openStore, sha256 } from "./open-store.ts";
@@ -77,18 +87,33 @@ export async function compactHistory(argv: readonly string[], terminal: Terminal
 }
 
 const reasonChars = 500;
+const nameChars = 100;
 
-export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, acceptTable);
+type Decide = (argv: readonly string[], terminal: Terminal) => Promise<number>;
+
+export const acceptAlarms: Decide = (argv, terminal) =>
+	decideAlarms("accept", parseArguments(argv, acceptTable), terminal);
+
+export const watchAlarms: Decide = (argv, terminal) =>
+	decideAlarms("watch", parseArguments(argv, watchTable), terminal);
+
+async function decideAlarms(
+	kind: "accept" | "watch",
+	args: ArgumentsOf<typeof acceptTable>,
+	terminal: Terminal,
+): Promise<number> {
 	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
 	const describe = (shift: ReturnType<typeof openShifts>[number]) =>
 		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;
-	const found = acceptance(findings, {
+	const by = args.text("by") ?? readWorkflowRun()?.actor ?? (await gitName(terminal.cwd));
+	const found = decide(findings, {
+		kind,
 		patterns: parsePatterns(args.positionals.join()),
 		figure: args.text("figure"),
 		reason: cleanText(shorten(args.text("reason"), reasonChars)),
+		by: by === null ? undefined : cleanText(shorten(by, nameChars)),
 		at: systemClock().timestamp(),
 		hash: sha256,
 	});
@@ -98,7 +123,8 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 		throw new ConfigError({ code: "nothing-to-check", message: "No alarm is open for these engines.", fix });
 	}
 	await store.add([fileOf(found.record, sha256)]);
-	terminal.out(found.shifts.map((shift) => `Accepted ${describe(shift)}\n`).join(""));
+	const done = kind === "accept" ? "Accepted" : "Watching";
+	terminal.out(found.shifts.map((shift) => `${done} ${describe(shift)}\n`).join(""));
 	return exitCodes.ok;
 }
 
@@ -115,11 +141,14 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	}
 	const series = readSeries(records.map(({ record }) => record));
 	const findings = findAlarms(series);
+	const budget = alarmBudget(findings, series);
 	const out = resolve(terminal.cwd, args.text("out"));
 	const files = fileStore();
 	await files.makeFolder(dirname(out));
-	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
-	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
+	await files.writeText(out, renderTrend(findings, series, { version, skipped, budget }));
+	terminal.out(
+		args.flag("json") ? jsonText(trendFacts(findings, series, budget)) : `${answer(findings, series)}\n`,
+	);
 	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
 	return exitCodes.ok;
 }

@@ -12,11 +12,12 @@ import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { Files } from "../../ports/world.ts";
 import { dueForFreshPairs, findAlarms } from "../core/alarms.ts";
+import { badgeOf } from "../core/badge.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../core/files.ts";
 import { type RecordedFacts, type RunIdentity, recordOf } from "../core/from-result.ts";
 import { answer, judgeTrend } from "../core/judge-trend.ts";
 import { kindOf } from "../core/points.ts";
-import { pinToLink, readSeries } from "../core/series.ts";
+import { pinToLink, readSeries, type Series } from "../core/series.ts";
 import { sha256 } from "./open-store.ts";
 
 interface Keeping {
@@ -24,6 +25,7 @@ interface Keeping {
 	outFolder: string;
 	files: Files;
 	gpuUuid: string | null;
+	event: RunEvent | undefined;
 }
 
 /** Pull requests write no history: their code is not merged. */
@@ -32,11 +34,18 @@ export function isKept({ history }: Pick<Config, "history">, event: RunEvent | u
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
 
+/** A tag or another branch has another state. An unknown event is taken for a nightly job of one's own. */
+export function isOfMain(event: RunEvent | undefined): boolean {
+	if (event === undefined) return true;
+	if (event.kind !== "push" && event.kind !== "schedule" && event.kind !== "dispatch") return false;
+	return event.defaultBranch === undefined || event.ref === event.defaultBranch;
+}
+
 export type HistoryWatch = ReturnType<typeof historyWatch>;
 
 const maxSkipped = 5;
 
-export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
+export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keeping) {
 	const identity = identityOf(gpuUuid);
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = () => {
@@ -60,14 +69,18 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 		const { series, skipped } = await seriesWith(added);
 		const findings = findAlarms(series);
 		const gates = [...result.gates, ...judgeTrend(findings, series)];
+		const judged = { ...result, ...outcomeOf({ ...result, gates }), gates };
+		// A matrix has several outcomes.
+		const isBadged = isOfMain(event) && result.partial === undefined && isNewest(result, series);
 		const notes = [
 			...result.notes,
 			`Trend: ${answer(findings, series)}.`,
 			`Kept a record in the history (${store.name}).`,
 			...skipped.slice(0, maxSkipped),
+			...(isBadged ? await addBadge(judged, store) : []),
 			...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
 		];
-		return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
+		return { ...judged, notes };
 	};
 	return {
 		/** Ids of workloads that stand out and need fresh pairs. */
@@ -96,6 +109,17 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 			});
 		},
 	};
+}
+
+/** A run that began earlier may end later. */
+function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series): boolean {
+	return runs.every(({ at, commit }) => commit === undefined || at <= startedAt);
+}
+
+/** The record counts, with or without it. */
+function addBadge(result: Result, store: HistoryStore): Promise<string[]> {
+	const failed = (error: unknown) => [`The badge was not updated: ${recordError(error).message}`];
+	return store.add([badgeOf(result)]).then(() => [], failed);
 }
 
 /** Past months are compacted once this many of their records wait. */

@@ -12,6 +12,7 @@ export interface HistoryFile {
 }
 
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
+const badgePath = /^badge(-[A-Za-z0-9-]*)?\.svg$/;
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
 /** Named by content, so that writing it twice has no effect. */
@@ -69,7 +70,9 @@ export function readHistory(files: readonly HistoryFile[]) {
 		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
 		return [];
 	};
-	const sorted = files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+	const sorted = files
+		.filter(({ path }) => !badgePath.test(path))
+		.toSorted((left, right) => (left.path < right.path ? -1 : 1));
 	const damaged = "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it";
 	for (const { path, text } of sorted.filter((file) => monthPath.test(file.path)))
 		records.push(...(readMonth(text) ?? skip(path, damaged)));

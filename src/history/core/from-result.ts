@@ -5,6 +5,7 @@ import type {
 	BuildRecord,
 	Comparison,
 	GoldenCheck,
+	MeasuredLoad,
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
@@ -27,6 +28,7 @@ export type RecordedFacts = Pick<
 	| "builds"
 	| "golden"
 	| "workloads"
+	| "measuredLoads"
 	| "parts"
 >;
 
@@ -54,7 +56,10 @@ export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: Has
 			: undefined,
 		machine: words({ ...fingerprint, ...identity.machine }),
 		method: words({ trtgate: tool.version, timing, figure: first?.work === undefined ? undefined : "work" }),
-		rows: workloads.map((workload) => rowOf(workload, result, hash)),
+		rows: [
+			...workloads.map((workload) => rowOf(workload, result, hash)),
+			...(result.measuredLoads ?? []).flatMap((load) => loadRows(load, result, hash)),
+		],
 	};
 }
 
@@ -86,6 +91,24 @@ function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash
 		head: facts("head"),
 		errors: Object.keys(errors).length === 0 ? undefined : errors,
 	};
+}
+
+/** P99 at the first rate, beside its workload's series. */
+function loadRows(load: MeasuredLoad, { builds, workloads }: RecordedFacts, hash: HashText): HistoryRow[] {
+	const [point] = load.points;
+	const isOf = (one: { model: string; engine: string }) =>
+		one.model === load.model && one.engine === load.engine;
+	const workload = workloads.find((one) => isOf(one) && one.workload === load.workloads.at(-1));
+	if (point === undefined || workload === undefined) return [];
+	const facts = (arm: Arm): EngineFacts => {
+		const build = builds.find((one) => isOf(one) && one.arm === arm);
+		const { memoryBytes: _, ...own } = factsOf(workload, build, arm, hash);
+		const ms = point[arm]?.p99Ms;
+		return { ...own, ns: ms === undefined ? undefined : Math.round(ms * 1e6) };
+	};
+	const ratio = logRatioOf(point.comparison) ?? undefined;
+	const series = `${workload.id} · P99 at load`.slice(0, 400);
+	return [{ series, kind: "engine", ratio, base: facts("base"), head: facts("head") }];
 }
 
 function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {

@@ -1,13 +1,11 @@
-// What open alarms mean: gates, the answer in one sentence, and how to accept them.
-import type { HistoryRecord } from "../../../generated/history.ts";
+// What open alarms mean: gates, and the answer in one sentence.
 import type { GateResult } from "../../../generated/result.ts";
-import { compilePattern } from "../../core/config/select.ts";
-import { groupBy } from "../../core/group.ts";
 import { cleanName } from "../../core/text/escape.ts";
-import { counted } from "../../core/text/labels.ts";
+import { capitalize, counted } from "../../core/text/labels.ts";
 import { formatPercent } from "../../core/text/units.ts";
 import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
-import { figureOf, type Series } from "./series.ts";
+import { ageText, decisionText, stateOf } from "./decisions.ts";
+import type { Series } from "./series.ts";
 
 /** Only a change of the engine can be undone by a commit. */
 const statuses: Readonly<Record<Cause, GateResult["status"]>> = {
@@ -28,9 +26,9 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series)
 	return alarms.flatMap((alarm) => {
 		const [first] = alarm.shifts;
 		if (!alarm.isOpen || first === undefined) return [];
-		const message = describeAlarm(alarm, series) + runText(first, series);
+		const message = [describeAlarm(alarm, series), runText(first, series), stateText(alarm, series)];
 		const status = statuses[alarm.cause];
-		return [{ gate: "trend" as const, ...subjectOf(first.chain.series), status, message }];
+		return [{ gate: "trend" as const, ...subjectOf(first.chain.series), status, message: message.join("") }];
 	});
 }
 
@@ -39,6 +37,13 @@ const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
 function runText({ start }: ShiftOf, { runs }: Series): string {
 	const url = runs[start]?.url ?? "";
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
+}
+
+/** ` Open for 12 days.`, with who watches it. */
+export function stateText(alarm: Alarm, series: Series): string {
+	const state = stateOf(alarm, series);
+	const decided = decisionText(state);
+	return ` Open for ${ageText(state)}${decided === "" ? "" : `. ${capitalize(decided)}`}.`;
 }
 
 /** @param id model/engine/workload, which may contain slashes. */
@@ -121,40 +126,4 @@ export function answer({ alarms }: Findings, series: Series): string {
 	const since = series.runs[first.start]?.at.slice(0, 10) ?? "an unknown night";
 	const name = cleanName(enginesOf(newest)[0] ?? "", 80);
 	return `${counted(engines.size, "engine")} ${verb} than ${than}, since ${since}, ${sizeText(first)}${now}: ${name}, cause: ${causeNames[newest.cause]}${also}`;
-}
-
-interface Decision {
-	patterns: readonly string[];
-	figure?: string | undefined;
-	reason: string;
-	at: string;
-	hash(text: string): string;
-}
-
-export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
-	return alarms.flatMap(({ shifts }) => shifts).filter(({ shift }) => shift.closed === undefined);
-}
-
-export function acceptance(
-	findings: Pick<Findings, "alarms">,
-	{ patterns, figure, reason, at, hash }: Decision,
-): { record: HistoryRecord; shifts: readonly ShiftOf[] } | null {
-	const matches = patterns.map(compilePattern);
-	const shifts = openShifts(findings).filter(({ chain }) => {
-		const { model, engine } = subjectOf(chain.series);
-		return matches.some((match) => match(model, engine)) && (figure ?? chain.metric) === chain.metric;
-	});
-	if (shifts.length === 0) return null;
-	const rows = [...groupBy(shifts, ({ chain }) => chain.series)].map(([series, own]) => ({
-		series,
-		kind: "accept" as const,
-		base: {},
-		head: {},
-		accepted: Object.fromEntries(own.map(({ chain }) => [figureOf(chain), reason])),
-	}));
-	const source = hash(JSON.stringify([at, rows])).slice(0, 12);
-	return {
-		shifts,
-		record: { schemaVersion: 1, at, source, run: "accept", label: "accepted", machine: {}, method: {}, rows },
-	};
 }

@@ -10,12 +10,14 @@ import {
 	section,
 } from "../../core/report/html/markup.ts";
 import { drawHtml, renderPage } from "../../core/report/html/report.ts";
-import { type Block, heading, plain, sentence, table } from "../../core/report/section.ts";
-import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
+import { type Block, heading, long, plain, sentence, table } from "../../core/report/section.ts";
+import { cleanName, cleanText, shellWord, shorten } from "../../core/text/escape.ts";
 import { counted, listNames, type Tone } from "../../core/text/labels.ts";
 import { formatMs, formatPercent } from "../../core/text/units.ts";
+import { type AlarmBudget, budgetText } from "./alarm-budget.ts";
 import { type Alarm, type Findings, levelNow, type ShiftOf, type WatchedChain } from "./alarms.ts";
-import { answer, causeNames, describeAlarm, enginesOf, shiftText } from "./judge-trend.ts";
+import { ageText, decisionText, stateOf } from "./decisions.ts";
+import { answer, causeNames, describeAlarm, enginesOf, shiftText, stateText } from "./judge-trend.ts";
 import type { Point } from "./points.ts";
 import type { Metric, Series } from "./series.ts";
 
@@ -98,32 +100,45 @@ function namesOf(alarm: Alarm): string {
 
 function alarmCard(alarm: Alarm, series: Series): Markup {
 	const tone = causeTones[alarm.cause];
-	return html`<div class="highlight ${tone}"><h2>${namesOf(alarm)} ${pill(causeNames[alarm.cause], tone)}</h2>${drawHtml([sentence(describeAlarm(alarm, series))])}</div>
+	const { state, reason } = stateOf(alarm, series);
+	const engines = enginesOf(alarm).slice(0, maxNames);
+	const names = engines.map((name) => shellWord(cleanName(name, 120))).join();
+	const next =
+		reason === undefined
+			? ` Nobody has decided: \`trtgate history watch ${names} --reason …\`, or \`accept\`.`
+			: "";
+	const said = describeAlarm(alarm, series) + stateText(alarm, series) + next;
+	return html`<div class="highlight ${tone}"><h2>${namesOf(alarm)} ${pill(causeNames[alarm.cause], tone)} ${pill(state, "plain")}</h2>${drawHtml([sentence(said)])}</div>
 `;
 }
 
-function stateOf({ isOpen, shifts: [first] }: Alarm): string {
-	const closed = first?.shift.closed;
-	const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
-	if (first?.shift.direction === "down") return "better";
-	if (isOpen) return "open";
-	return reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
+interface YearRow {
+	alarm: Alarm;
+	state: ReturnType<typeof stateOf> | null;
 }
 
 function yearBlock({ alarms, gains }: Findings, series: Series): Block {
 	const last = series.runs.at(-1)?.day ?? 0;
 	const rows = [...alarms, ...gains]
 		.filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365)
-		.sort((left, right) => right.start - left.start);
+		.sort((left, right) => right.start - left.start)
+		.map((alarm): YearRow => ({ alarm, state: gains.includes(alarm) ? null : stateOf(alarm, series) }));
 	if (rows.length === 0) return sentence("Nothing changed its level within the last year.", "quiet");
 	const columns = [
-		plain<Alarm>("began", ({ start }) => series.runs[start]?.at.slice(0, 10) ?? ""),
-		heading<Alarm>("engines", namesOf),
-		plain<Alarm>("size", ({ shifts: [first] }) =>
-			first === undefined ? "" : shiftText(first, series).replace(/ since .*/, ""),
+		plain<YearRow>("began", ({ alarm }) => series.runs[alarm.start]?.at.slice(0, 10) ?? ""),
+		heading<YearRow>("engines", ({ alarm }) => namesOf(alarm)),
+		plain<YearRow>(
+			"size",
+			({
+				alarm: {
+					shifts: [first],
+				},
+			}) => (first === undefined ? "" : shiftText(first, series).replace(/ since .*/, "")),
 		),
-		plain<Alarm>("cause", ({ cause }) => causeNames[cause]),
-		plain<Alarm>("state", stateOf),
+		plain<YearRow>("cause", ({ alarm }) => causeNames[alarm.cause]),
+		plain<YearRow>("state", ({ state }) => state?.state ?? "better"),
+		plain<YearRow>("age", ({ state }) => (state === null ? "" : ageText(state))),
+		long<YearRow>("who and why", ({ state }) => (state === null ? "" : decisionText(state))),
 	];
 	return table("changes of the last year", columns, rows, { noun: "change" });
 }
@@ -154,7 +169,7 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 		const { at: time = "", commit = "" } = runs[run] ?? {};
 		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
 	};
-	const courses = chains.map(({ chain: { points, changed, joints, accepted } }, index) => {
+	const courses = chains.map(({ chain: { points, changed, joints, decisions } }, index) => {
 		const mark = (place: number, kind: string, what: string) => {
 			const run = points[place]?.run ?? 0;
 			return html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
@@ -163,9 +178,9 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 		return [
 			changed.length > 0 ? mark(0, "epoch", `new: ${changed.join(", ")}`) : null,
 			joints.map((place) => mark(place, "joint", "new pin")),
-			[...accepted].map(([place, reason]) =>
-				mark(place, "accept", `accepted: ${cleanText(shorten(reason, 60))}`),
-			),
+			decisions
+				.filter(({ kind }) => kind === "accepted")
+				.map(({ place, reason }) => mark(place, "accept", `accepted: ${cleanText(shorten(reason, 60))}`)),
 			html`<path class="level" d="M${steps.join("L")}"/>`,
 		];
 	});
@@ -199,7 +214,7 @@ function factsOf({ runs }: Series, skipped: readonly string[]): Markup {
 export function renderTrend(
 	findings: Findings,
 	series: Series,
-	about: { version: string; skipped: readonly string[] },
+	about: { version: string; skipped: readonly string[]; budget: AlarmBudget },
 ): string {
 	const x = dayScale(series);
 	const open = findings.alarms.filter(({ isOpen }) => isOpen);
@@ -209,7 +224,7 @@ export function renderTrend(
 			: pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
 	const body = html`<header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(series, about.skipped)}</header>
 <main>
-${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", drawHtml([yearBlock(findings, series)]), "year")}${section(
+${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", drawHtml([sentence(budgetText(about.budget)), yearBlock(findings, series)]), "year")}${section(
 	"All series, most surprising first",
 	html`<p class="legend"><i class="change"></i>changed <i class="accept"></i>accepted <i class="epoch"></i>new machine or version <i class="joint"></i>new pin. The band is twice the noise; levels are ratios to the pin, chained.</p>
 <ul id="series">

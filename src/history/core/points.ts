@@ -1,7 +1,8 @@
 // Reads the points of a series from records.
 import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
-export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
+export interface Run
+	extends Pick<HistoryRecord, "at" | "by" | "label" | "commit" | "url" | "machine" | "method"> {
 	/** Days since 1970, with a fraction. */
 	day: number;
 	reference?: string;
@@ -37,11 +38,12 @@ export interface PlacedRow {
 
 const msPerDay = 86_400_000;
 
-export function runOf({ at, label, commit, url, reference, machine, method }: HistoryRecord): Run {
+export function runOf({ at, by, label, commit, url, reference, machine, method }: HistoryRecord): Run {
 	return {
 		at,
 		// biome-ignore lint/style/noRestrictedGlobals: parsing a time reads no clock
 		day: Date.parse(at) / msPerDay,
+		by,
 		label,
 		commit,
 		url,

@@ -22,8 +22,16 @@ export interface Chain {
 	changed: readonly string[];
 	points: readonly Point[];
 	joints: readonly number[];
-	/** By index of the point. */
-	accepted: ReadonlyMap<number, string>;
+	decisions: readonly Decision[];
+}
+
+/** What a person decided of the levels up to a point. */
+export interface Decision {
+	kind: "accepted" | "watched";
+	/** Index of the point. */
+	place: number;
+	run: number;
+	reason: string;
 }
 
 export interface Series {
@@ -52,13 +60,14 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 		}));
 		allLinks.push(...links);
 		const engine = byKind.get("engine") ?? [];
+		const decided = [...(byKind.get("accept") ?? []), ...(byKind.get("watch") ?? [])];
 		const chainsOf = (metric: Metric, points: readonly Point[], name?: string): Chain[] =>
 			chainPoints(points, { runs, kinds, links: metric === "latency" ? links : null }).map((chain) => ({
 				series,
 				metric,
 				name,
 				...chain,
-				accepted: acceptedIn(chain.points, byKind.get("accept") ?? [], figureOf({ metric, name })),
+				decisions: decisionsOn(chain.points, decided, figureOf({ metric, name })),
 			}));
 		const errors = new Set(engine.flatMap(({ row }) => Object.keys(row.errors ?? {})));
 		return [
@@ -87,18 +96,14 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 	return name === undefined ? metric : `${metric} ${name}`;
 }
 
-function acceptedIn(
-	points: readonly Point[],
-	rows: readonly PlacedRow[],
-	figure: string,
-): Map<number, string> {
-	return new Map(
-		rows.flatMap(({ run, row }) => {
-			const place = points.findLastIndex((point) => point.run <= run);
-			const reason = row.accepted?.[figure];
-			return reason === undefined || place < 0 ? [] : [[place, reason]];
-		}),
-	);
+function decisionsOn(points: readonly Point[], rows: readonly PlacedRow[], figure: string): Decision[] {
+	return rows.flatMap(({ run, row }) => {
+		const place = points.findLastIndex((point) => point.run <= run);
+		return (["accepted", "watched"] as const).flatMap((kind) => {
+			const reason = row[kind]?.[figure];
+			return reason === undefined || place < 0 ? [] : [{ kind, place, run, reason }];
+		});
+	});
 }
 
 /** `level`: how much longer the new pin takes. */

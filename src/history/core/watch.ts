@@ -20,6 +20,8 @@ export interface Watched {
 	shifts: Shift[];
 	suspects: number[];
 	references: { from: number; level: number; sd: number }[];
+	/** The newest; null if too few points are known. */
+	noise: Pick<Noise, "sd" | "between"> | null;
 }
 
 interface MetricRules {
@@ -79,7 +81,11 @@ interface State {
 	streak: number;
 }
 
-export function watch({ metric, points, accepted }: Chain, runs: readonly Run[]): Watched {
+export function watch(
+	{ metric, points, decisions }: Pick<Chain, "metric" | "points" | "decisions">,
+	runs: readonly Pick<Run, "day">[],
+): Watched {
+	const accepted = new Set(decisions.filter(({ kind }) => kind === "accepted").map(({ place }) => place));
 	const state: State = {
 		rule: rules[metric],
 		points,
@@ -93,7 +99,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 		well: 0,
 		streak: 0,
 	};
-	const found: Watched = { shifts: [], suspects: [], references: [] };
+	const found: Watched = { shifts: [], suspects: [], references: [], noise: null };
 	const dayAt = (at: number) => runs[points[at]?.run ?? 0]?.day ?? 0;
 	let waiting = 0;
 	for (const [at, point] of points.entries()) {
@@ -108,6 +114,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 			settle(state, at, newest);
 		}
 		const { level, sd } = state.noise;
+		found.noise = state.noise;
 		const { references } = found;
 		if (references.at(-1)?.level !== level)
 			references.push({ from: references.length === 0 ? 0 : at, level, sd });

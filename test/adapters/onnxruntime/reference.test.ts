@@ -39,6 +39,17 @@ it.each(["disabled", "all"] as const)(
 	},
 );
 
+it("onnxRuntimeReference begins no case after its time if enough are done, and answers with those", async () => {
+	const job = await jobIn(temporaryFolder());
+	const cases = ["a", "b", "c", "d"].map((id) => ({ id, inputs: { x: float32([1, 1, 1, 1], [1, 4]) } }));
+	const result = await reference.run({ ...job, cases, resumes: { enough: 2, softMs: 0 } });
+	const states = result.state === "done" ? result.cases.map(({ id, state }) => [id, state]) : result;
+	expect(states).toEqual([
+		["a", "done"],
+		["b", "done"],
+	]);
+});
+
 const expected = { y: float32([11, 22, 33, 44], [1, 4]) };
 const tolerance = { fp32: 0.08, fp16: 0.2 };
 const manifest = manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance }] } });

@@ -212,3 +212,16 @@ it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memo
 	expect(result.enqueueShare).toBeLessThan(0.8);
 	expect(log).toContain("Using values loaded from in0.bin for input image");
 });
+
+it("measure leaves out a paced run's warm-up itself, because trtexec's own has no pauses", async () => {
+	const [usual, here] = [bed(), bed()];
+	const whole = await measure(usual, await usual.engine());
+	const paced = await measure(here, await here.engine(), undefined, { everyMs: 1 });
+	if (whole.state !== "ok" || paced.state !== "ok") throw new Error("unusable");
+	const skipped = whole.samplesMs.length - paced.samplesMs.length;
+	expect(skipped).toBeGreaterThan(10);
+	expect(paced.samplesMs).toEqual(whole.samplesMs.subarray(skipped));
+	expect(whole.timedMs - paced.timedMs).toBeGreaterThanOrEqual(10);
+	expect(whole.timedMs - paced.timedMs).toBeLessThan(11);
+	expect(paced.reportedThroughputPerSecond).toBeUndefined();
+});

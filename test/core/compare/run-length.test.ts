@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chooseRunLength } from "../../../src/core/compare/run-length.ts";
+import { chooseRunLength, pacedLength } from "../../../src/core/compare/run-length.ts";
 import { splitMix64 } from "../../../src/golden/core/record/generators/encode.ts";
 
 interface Pilot {
@@ -56,4 +56,13 @@ it("chooseRunLength lengthens runs whose median swings, up to the longest", () =
 
 it("chooseRunLength keeps the config's limits if a pilot has no iterations", () => {
 	expect(chooseRunLength([new Float64Array()], limits)).toEqual({ warmUpMs: 2000, durationMs: 3000 });
+});
+
+it.each([
+	["every 10 ms the usual time is enough", 10, 600, 3000],
+	["every 100 ms a run has a hundred inferences", 100, 600, 10_000],
+	["every 10 s a run stays within half of its limit", 10_000, 600, 300_000],
+])("pacedLength: %s", (_, everyMs, timeoutS, durationMs) => {
+	const length = pacedLength(everyMs, { warmUpMs: 2000, durationMs: 3000, timeoutMs: 1000 * timeoutS });
+	expect(length).toEqual({ warmUpMs: 2000, durationMs });
 });

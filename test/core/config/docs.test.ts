@@ -65,7 +65,13 @@ it("docs/configuration.md reports the other defaults", () => {
 		if (value === undefined) continue;
 		const text = name.endsWith("Ms")
 			? seconds(value as number)
-			: code(Array.isArray(value) ? `[${value.join(", ")}]` : value);
+			: code(
+					Array.isArray(value)
+						? `[${value.join(", ")}]`
+						: typeof value === "object" && "when" in value
+							? value.when
+							: value,
+				);
 		expect([key, documented(key, name === "" ? undefined : measureText)]).toEqual([key, text]);
 	}
 });

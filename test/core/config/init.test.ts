@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { starterConfig, starterWorkflow } from "../../../src/core/config/init.ts";
+import {
+	starterConfig,
+	starterModel,
+	starterName,
+	starterWorkflow,
+	withStarterGolden,
+} from "../../../src/core/config/init.ts";
 import type { OnnxDim, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { emptyModel } from "../../support/fakes.ts";
 import { loaded } from "./load.ts";
@@ -15,9 +21,14 @@ function model(inputs: readonly OnnxValue[]) {
 }
 
 const options = { name: "net", onnxPath: "models/net.onnx" };
+const schema = "./schema.json";
+
+function starter(...given: Parameters<typeof starterModel>): string {
+	return starterConfig([starterModel(...given)], schema);
+}
 
 it("starterConfig binds the symbolic dimensions and times two batch sizes", () => {
-	const config = loaded(starterConfig(model([value("image", ["batch", 3, "height", "width"])]), options));
+	const config = loaded(starter(model([value("image", ["batch", 3, "height", "width"])]), options));
 	const [engine] = config.models[0]?.engines ?? [];
 	expect(Object.keys(engine?.dims ?? {})).toEqual(["batch", "height", "width"]);
 	expect(engine?.workloads.map((workload) => workload.name)).toEqual(["batch 1", "batch 8"]);
@@ -32,7 +43,7 @@ it("starterConfig gives an axis that is named as a sum the sum of the ranges", (
 	];
 	const sizes = new Map(Object.entries({ b: 1, seq: 4, past: 16, "past + seq + 1": 21 }));
 	const known = { sizes, given: new Set<string>(), ends: {} };
-	const [engine] = loaded(starterConfig(model(inputs), { ...options, known })).models[0]?.engines ?? [];
+	const [engine] = loaded(starter(model(inputs), { ...options, known })).models[0]?.engines ?? [];
 	expect(engine?.dims).toMatchObject({
 		seq: { min: 1, max: 512 },
 		past: { min: 1, max: 512 },
@@ -40,8 +51,27 @@ it("starterConfig gives an axis that is named as a sum the sum of the ranges", (
 	});
 });
 
+it("starterConfig times a decoder's first token and each further one, in a profile each", () => {
+	const inputs = [
+		{ ...value("input_ids", ["b", "seq"]), dtype: "int64" } as const,
+		value("past.0", ["b", "past", 8]),
+		value("mask", ["b", "past + seq"]),
+	];
+	const decoder = model(inputs);
+	const graph = { ...decoder.graph, outputs: [value("present.0", ["b", "past + seq", 8])] };
+	const [engine] = loaded(starter({ ...decoder, graph }, options)).models[0]?.engines ?? [];
+	expect(engine?.workloads).toMatchObject([
+		{ name: "first token · prefill 128 · b 1", dims: { b: 1, seq: 128, past: 0, "past + seq": 128 } },
+		{ name: "per token · decode 512 · b 1", dims: { b: 1, seq: 1, past: 512, "past + seq": 513 } },
+	]);
+	expect(engine?.profiles).toMatchObject([
+		{ seq: { max: 512 }, past: { min: 0, max: 1 }, "past + seq": { min: 1, opt: 129, max: 513 } },
+		{ seq: { max: 1 }, past: { min: 1, max: 1024 }, "past + seq": { min: 2, opt: 513, max: 1025 } },
+	]);
+});
+
 it("starterConfig leaves the limits to the defaults, and its comments state them", () => {
-	const text = starterConfig(model([]), options);
+	const text = starter(model([]), options);
 	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;
 	expect(loaded(text).gates).toEqual(untouched);
 	const stated = loaded(text.replace("# gates:", "gates:").replaceAll(/^#( {2}.*%.*)/gm, "$1")).gates;
@@ -62,14 +92,40 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	const input = fc.tuple(text, fc.option(fc.array(dim, { maxLength: 18 })));
 	fc.assert(
 		fc.property(fc.array(input, { maxLength: 8 }), text, (inputs, name) => {
-			const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), {
-				name,
+			const text = starter(model(inputs.map(([input, dims]) => value(input, dims))), {
+				name: starterName(name, new Set()),
 				onnxPath: "a b/net.onnx",
 			});
-			expect(loaded(starter).models).toHaveLength(1);
+			expect(loaded(text).models).toHaveLength(1);
 		}),
-		{ numRuns: 200 },
+		{ numRuns: 100 },
 	);
+});
+
+it("starterConfig explains its keys once, and names every golden where golden record looks for it", () => {
+	const image = model([value("image", ["batch", 3])]);
+	const first = starterModel(image, options);
+	const second = starterModel(image, { name: "b", onnxPath: "b.onnx", isFirst: false });
+	const text = starterConfig([first, second], schema);
+	expect(text.split("\n", 1)).toEqual(["# yaml-language-server: $schema=./schema.json"]);
+	for (const hint of ["Shapes to time", "Optimization profile", "# fp16:", "--inputs FOLDER"])
+		expect(text.split(hint), hint).toHaveLength(2);
+	const named = withStarterGolden(text, "golden/b/golden.json") ?? "";
+	expect(loaded(named).models.map(({ engines: [engine] }) => engine?.golden)).toEqual([
+		undefined,
+		"golden/b/golden.json",
+	]);
+	expect(withStarterGolden(named, "golden/b/golden.json")).toBeNull();
+});
+
+it.each([
+	["nets/det.onnx", [], "det"],
+	["nets/a/model.onnx", ["model"], "a-model"],
+	["nets/a/model.onnx", ["model", "a-model"], "nets-a-model"],
+	["model.onnx", ["model", "model-2"], "model-3"],
+	["nets/Model.ONNX", [], "Model"],
+])("starterName calls %s beside %j %s", (path, taken, name) => {
+	expect(starterName(path, new Set(taken))).toBe(name);
 });
 
 it("starterWorkflow is short, may comment, and is pinned by the commit if it is known", () => {

@@ -25,12 +25,67 @@ it.each([
 	["{}", "default", { batch: 8, width: 4 }, 1],
 	["{ streams: 3 }", "3 streams", { batch: 8, width: 4 }, 3],
 	["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],
+	["{ batch: 1, every: 33ms }", "batch 1 · every 33 ms", { batch: 1, width: 4 }, 1],
 	["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
 	["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
 ])("workloads are read: %s", (text, name, dims, streams) => {
 	const width = "width: { min: 1, opt: 4, max: 4 }";
 	const { workloads } = engineOf(`${batch.replace(/ }$/, "")}, ${width} }, workloads: [${text}]`);
 	expect(workloads).toMatchObject([{ name, dims, streams }]);
+});
+
+it("a pace is whole milliseconds, because trtexec counts in them", () => {
+	expect(engineOf(`${batch}, workloads: [{ every: 2s }]`).workloads[0]?.everyMs).toBe(2000);
+	for (const every of ["0.5ms", "33.3ms", "11s"])
+		expect(refusalOf(`${batch}, workloads: [{ every: ${every} }]`).message).toContain("whole milliseconds");
+});
+
+it("measured load is off until the file asks for it, then nightly", () => {
+	const read = (load: string) => loaded(withModel("", `\nmeasure: { load: ${load} }`)).measure.load;
+	expect(read("{}")).toEqual({ ...defaultMeasure.load, when: "nightly" });
+	const text = "{ when: always, arrivals: ./in/a.txt, at: 50%, max-batch: 4, max-delay: 2ms, duration: 5s }";
+	const sizes = { maxBatch: 4, maxDelayMs: 2, durationMs: 5000 };
+	expect(read(text)).toEqual({ when: "always", arrivals: "in/a.txt", at: 0.5, ...sizes });
+	expect(() => read("{ at: 100% }")).toThrow(/up to 99%/);
+	expect(() => read("{ arrivals: ../a.txt }")).toThrow(/outside|leads out/);
+});
+
+const profiles =
+	"profiles: [{ seq: { min: 1, opt: 64, max: 256 }, past: { min: 0, opt: 1, max: 1 } }, { seq: 1, past: { min: 1, opt: 512, max: 1024 } }]";
+const decoder = `dims: { batch: { min: 1, opt: 4, max: 8 } }, ${profiles}`;
+
+it.each([
+	["{ prefill: 128 }", "first token · prefill 128", { batch: 4, seq: 128, past: 0 }],
+	["{ decode: 600, batch: 1 }", "per token · decode 600 · batch 1", { batch: 1, seq: 1, past: 600 }],
+	["{ decode: 600, name: next, streams: 2 }", "next", { batch: 4, seq: 1, past: 600 }],
+])("workloads of a decoder are sizes of its tokens and its cache: %s", (text, name, dims) => {
+	expect(engineOf(`${decoder}, workloads: [${text}]`).workloads).toMatchObject([{ name, dims }]);
+});
+
+it("workloads of a decoder give the dimension of all positions their sum", () => {
+	const sizes =
+		"dims: { s: { min: 1, opt: 1, max: 99 }, p: { min: 0, opt: 9, max: 99 }, both: { min: 1, opt: 9, max: 199 } }";
+	const named = "decoder: { seq: s, past: p, total: both }";
+	const workloads = "workloads: [{ prefill: 30 }, { decode: 30 }]";
+	expect(engineOf(`${sizes}, ${named}, ${workloads}`).workloads).toMatchObject([
+		{ dims: { s: 30, p: 0, both: 30 } },
+		{ dims: { s: 1, p: 30, both: 31 } },
+	]);
+});
+
+it.each([
+	["{ prefill: 128, decode: 512 }", "is given together with decode"],
+	["{ prefill: 128, seq: 64 }", 'also gives "seq"'],
+	["{ prefill: 257 }", "is 257, outside the range"],
+	["{ decode: 1025 }", "is 1025, outside the range"],
+])("workloads of a decoder are refused: %s", (text, words) => {
+	expect(refusalOf(`${decoder}, workloads: [${text}]`).message).toContain(words);
+});
+
+it("workloads of a decoder need dimensions that are named, or named like them", () => {
+	const { message, fix } = refusalOf("dims: { a: 1, b: 1 }, workloads: [{ decode: 1 }]");
+	expect(message).toContain("needs the dimensions of tokens and cache");
+	expect(fix).toContain("decoder: { seq: sequence_length, past: past_sequence_length }");
 });
 
 it("workloads need a size inside the range that the engine is built for", () => {

@@ -83,6 +83,7 @@ describe("loadsOf", () => {
 		const others = [
 			row("long", [1, 9], { base: 1 }),
 			row("two", [2, 3], { base: 1 }, { streams: 2 }),
+			row("paced", [4, 3], { base: 1 }, { everyMs: 33 }),
 			row("counted", [4, 3], { base: 1 }, { work: buildComparison() }),
 		];
 		expect(loadsOf([slow, ...others], none).map(({ workloads }) => workloads)).toEqual([["one"], ["long"]]);
@@ -101,7 +102,7 @@ function judge(slo: string, rows: WorkloadResult[] = [slow], more = "") {
 	const config = buildConfig(`gates: { slo: ${slo}${more} }`);
 	const level = config.models[0]!.engines[0]!.workloads[0]!;
 	const loads = loadsOf(rows, () => level.gates.slo);
-	return rows.flatMap((one) => judgeSlo(one, level, { config, loads }));
+	return rows.flatMap((one) => judgeSlo(one, level, { config, loads, measured: [] }));
 }
 
 describe("judgeSlo", () => {

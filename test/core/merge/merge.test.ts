@@ -85,9 +85,9 @@ it("the same workload of two parts has its own verdict, backend and caveat in ea
 	const fine = part("h200", { workloads: [unchanged], builds: [], gates: [{ ...slowGate, status: "pass" }] });
 	const onCpu = part("cpu", { backend: resultCases["on-cpu"]!.backend, workloads: [slow], gates: [] });
 	const text = renderMarkdown(merge([slowPart, fine, onCpu]));
-	expect(text).toContain("classifier · fp16 · batch 8 (l4) is slower: ");
-	expect(text).toContain("batch 8 (cpu) is slower (CPU, not TensorRT)");
-	expect(text).not.toContain("(h200) is slower");
+	expect(text).toContain("classifier · fp16 · batch 8 (l4) is 4.2 % slower (27.91 µs → 29.02 µs)");
+	expect(text).toContain("batch 8 (cpu) is 4.2 % slower (CPU, not TensorRT)");
+	expect(text).not.toContain("(h200) is");
 });
 
 const job = { id: 500, attempt: 2, job: "measure" };

@@ -12,6 +12,7 @@ const classifier = (await fileModelReader().read("test/fixtures/models/classifie
 
 const tasks = {
 	time: { task: "time", warmUpMs: 500, durationMs: 1500, streams: 1, times: "times.json" },
+	paced: { task: "time", warmUpMs: 500, durationMs: 1500, streams: 1, everyMs: 33, times: "times.json" },
 	infer: { task: "infer" },
 	profile: { task: "profile", warmUpMs: 200, iterations: 50, profile: "p.json", layers: "l.json" },
 } as const;
@@ -138,6 +139,13 @@ it.each([
 	const usual = new Set(argvOf("10.6.0", plain, ["infer", batch]));
 	const argv = argvOf("10.6.0", engine, ["infer", batch]).filter((text) => !usual.has(text));
 	expect(argv.join(" ")).toBe(needed);
+});
+
+it("runArgs lets trtexec sleep between paced inferences", () => {
+	const argv = argvOf("10.6.0", plain, ["paced", 4]);
+	expect(argv.filter((text) => !argvOf("10.6.0", plain, ["time", 4]).includes(text))).toEqual([
+		"--idleTime=33",
+	]);
 });
 
 it("runArgs times an engine of a DLA without a CUDA graph", () => {

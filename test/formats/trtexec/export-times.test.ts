@@ -36,6 +36,7 @@ it("createTimesParser agrees with JSON.parse on a recorded file", () => {
 		computeMs: column((entry) => entry["computeMs"]!),
 		latencyMs: column((entry) => entry["latencyMs"]!),
 		enqueueMs: column((entry) => entry["endEnqMs"]! - entry["startEnqMs"]!),
+		startMs: column((entry) => entry["startComputeMs"]! - entries[0]!["startComputeMs"]!),
 		wallMs: entries.at(-1)!["endD2hMs"]! - entries[0]!["startH2dMs"]!,
 	});
 });

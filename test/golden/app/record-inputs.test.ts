@@ -18,6 +18,7 @@ import { parseRecordOptions } from "../../../src/golden/app/record-options.ts";
 import { describeWorth } from "../../../src/golden/core/record/generators/defaults.ts";
 import { elementCount } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
+import { recordBudget } from "../../../src/golden/stages/budget.ts";
 import { float32, manifestOf, type Tensor } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, model, node, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
@@ -51,7 +52,10 @@ async function inputsOf(cwd: string, ...argv: string[]): Promise<RecordInputs & 
 	const found = await withGoldenPorts(how, async (ports, scratchFolder) => {
 		const reference = { ...ports.reference, ...referenceOf(ports.processes) };
 		return findRecordInputs(
-			{ options, model: await ports.models.read(options.model), reused: null, scratchFolder },
+			{
+				...{ options, reused: null, scratchFolder, budget: recordBudget(600_000, ports.clock) },
+				model: await ports.models.read(options.model),
+			},
 			{ ...ports, reference },
 		);
 	});

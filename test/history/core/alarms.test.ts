@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.ts";
-import { acceptance, answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
+import { decide, stateOf } from "../../../src/history/core/decisions.ts";
+import { answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
 import { kindOf } from "../../../src/history/core/points.ts";
 import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
 import { planOf, simulateNights } from "../../support/history-nights.ts";
@@ -93,7 +94,7 @@ it("alarms say their size, start, cause and commits, with a command that compare
 			gate: "trend",
 			...{ model: "det", engine: "fp16", workload: "b1" },
 			status: "fail",
-			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`.`,
+			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`. Open for 19 days.`,
 		},
 	]);
 });
@@ -166,8 +167,8 @@ it("alarms start anew from an accepted level", () => {
 		return night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: third };
 	});
 	const series = readSeries(records.slice(0, 36));
-	const given = { patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash };
-	const decision = acceptance(findAlarms(series), given);
+	const given = { kind: "accept", patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash } as const;
+	const decision = decide(findAlarms(series), given);
 	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
 	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
 		// One later: the decision is a run of its own.
@@ -175,6 +176,43 @@ it("alarms start anew from an accepted level", () => {
 		[30, false],
 	]);
 	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
+});
+
+it("alarms that someone watches stay open and fail, and say who, since when and why", () => {
+	const records = nights(60, from(40, { ppm: 13_000, head: other }));
+	const given = { patterns: ["det"], by: "Ada <b>", reason: "new kernels are due", hash } as const;
+	const found = findAlarms(readSeries(records.slice(0, 45)));
+	const decisions = [
+		decide(found, { kind: "watch", at: nightAt(44.5), ...given }),
+		decide(found, { kind: "watch", at: nightAt(50.5), ...given, reason: "they came" }),
+	].flatMap((one) => one?.record ?? []);
+	const statesOf = (all: readonly HistoryRecord[]) => {
+		const series = readSeries(all);
+		return findAlarms(series).alarms.map((alarm) => stateOf(alarm, series));
+	};
+	expect(statesOf(records)).toEqual([{ state: "open", days: 19 }]);
+	const watched = { state: "watched", days: 19, by: "Ada <b>", at: nightAt(50.5), reason: "they came" };
+	expect(statesOf([...records, ...decisions])).toEqual([watched]);
+	const series = readSeries([...records, ...decisions]);
+	expect(judgeTrend(findAlarms(series), series)).toMatchObject([
+		{
+			status: "fail",
+			message: expect.stringMatching(/ Open for 19 days\. Watched by Ada <b> since 2026-02-20: they came\.$/),
+		},
+	]);
+	const accepted = decide(found, { kind: "accept", at: nightAt(52.5), ...given, reason: "agreed" });
+	expect(statesOf([...records, ...decisions, ...(accepted ? [accepted.record] : [])])).toEqual([
+		{ state: "accepted", days: 12, by: "Ada <b>", at: nightAt(52.5), reason: "agreed" },
+	]);
+	const both = records.map((record) => ({
+		...record,
+		rows: ["det", "seg"].flatMap((model) =>
+			record.rows.map((row) => ({ ...row, series: `${model}/fp16/b1` })),
+		),
+	}));
+	expect(statesOf([...both, ...decisions])).toMatchObject([{ state: "open", reason: "they came" }]);
+	const well = nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 13_000, head: other } : {}));
+	expect(statesOf([...well, ...decisions.slice(0, 1)])).toEqual([{ state: "recovered", days: 11 }]);
 });
 
 it("alarms begin an epoch if the driver changes", () => {

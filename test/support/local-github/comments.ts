@@ -66,6 +66,16 @@ export const commentRoutes: readonly Route[] = [
 			found.map((comment) => renderComment(call.world, comment)),
 		);
 	}),
+	route("GET /issues/comments", [{ issues: "read" }, { pull_requests: "read" }], (call) => {
+		const { comments } = call.world.state;
+		// `direction` counts only beside `sort`.
+		const isDescending = call.query.has("sort") && call.query.get("direction") === "desc";
+		const sorted = isDescending ? comments.toReversed() : comments;
+		return paginate(
+			call,
+			sorted.map((comment) => renderComment(call.world, comment)),
+		);
+	}),
 	route("POST /issues/{issue_number}/comments", needsOf("write"), (call) => {
 		const issue = Number(call.params["issue_number"]);
 		if (!hasNumber(call.world, issue)) return notFound();

@@ -101,6 +101,9 @@ async function createPull(call: Call): Promise<Reply> {
 	return ok(await renderPull(world, pull), 201);
 }
 
+const pullOf = ({ world, params }: Call): Pull | undefined =>
+	world.state.pulls.find(({ number }) => number === Number(params["pull_number"]));
+
 function applyToPull(call: Call, pull: Pull): void {
 	const issue = issueOf(call.world, pull);
 	issue.title = textOf(call, "title") ?? issue.title;
@@ -114,8 +117,12 @@ export const pullRoutes: readonly Route[] = [
 		paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
 	),
 	route("POST /pulls", [{ pull_requests: "write" }], createPull),
+	route("GET /pulls/{pull_number}", [{ pull_requests: "read" }], async (call) => {
+		const pull = pullOf(call);
+		return pull === undefined ? notFound() : ok(await renderPull(call.world, pull));
+	}),
 	route("PATCH /pulls/{pull_number}", [{ pull_requests: "write" }], async (call) => {
-		const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
+		const pull = pullOf(call);
 		if (!pull) return notFound();
 		const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
 		if (tooLong) return tooLong;

@@ -13,6 +13,7 @@ import type {
 	BuiltEngine,
 	GoldenWorker,
 	InferResult,
+	MeasureJob,
 	MeasureResult,
 } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
@@ -106,6 +107,7 @@ export function measure(
 	{ backend, folder }: Bed,
 	engine: BuiltEngine,
 	timeoutMs = 600_000,
+	paced: Pick<MeasureJob, "everyMs"> = {},
 ): Promise<MeasureResult> {
 	return backend.measure({
 		engine,
@@ -114,6 +116,7 @@ export function measure(
 		seed: 1,
 		warmUpMs: 10,
 		durationMs: 10,
+		...paced,
 		threads: 1,
 		timeoutMs,
 		samplesPath: join(folder, "raw/a.f64"),

@@ -71,12 +71,9 @@ async function runDamaged({ ort, task, trial, settled }: Trying): Promise<Defect
 		const session = await openSession(ort, task, { level: task.level });
 		try {
 			for (const index of order) {
-				const outputs = await runCase({ ort, session }, task.cases[index]?.inputs ?? []);
-				const tensors = outputs.map(({ name, dtype, shape, bytes }): [string, Tensor] => [
-					name,
-					{ dtype, shape, data: bytes },
-				]);
-				if (!watch.see(index, Object.fromEntries(tensors))) continue;
+				const engine = { ort, session, sequence: task.sequence };
+				const outputs = await runCase(engine, task.cases[index]?.inputs ?? []);
+				if (!watch.see(index, outputs)) continue;
 				settled[index] = (settled[index] ?? 0) + 1;
 				break;
 			}

@@ -2,12 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
-import type { DType } from "../../../../generated/golden.ts";
-import { tensorBytes } from "../../../golden/core/tensor/tensor.ts";
+import type { DType, Sequence } from "../../../../generated/golden.ts";
+import { runSteps } from "../../../golden/core/sequence/sequence.ts";
+import { type Tensor, tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import {
 	type BuildTask,
 	type CaseReply,
 	caseLine,
+	caseReplyName,
 	type InferTask,
 	type Reply,
 	type TensorPlace,
@@ -23,16 +25,20 @@ export async function runBuild(task: BuildTask): Promise<Reply> {
 }
 
 export async function runInfer(task: InferTask): Promise<Reply> {
+	const started = performance.now();
 	const ort = await loadRuntime(task);
 	const session = await openSession(ort, task, { level: task.level ?? "all" });
+	const { enough = Infinity, softMs = Infinity } = task.resumes ?? {};
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
 		const to = { folder: task.outputFolder, prefix: `${index}` };
-		const reply = await tryCase({ ort, session }, item.inputs, to);
+		const reply = await tryCase({ ort, session, sequence: task.sequence }, item.inputs, to);
 		cases.push(reply);
+		writeFileSync(join(task.outputFolder, caseReplyName(index)), JSON.stringify(reply));
 		process.stdout.write(`${caseLine}${index + 1}\n`);
 		const isEnough = reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0));
 		if (task.stopAtFirst === true && isEnough) break;
+		if (cases.length >= enough && performance.now() - started > softMs) break;
 	}
 	if (task.stays === true) await session.release();
 	return { kind: "infer", cases };
@@ -41,6 +47,7 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 interface Engine {
 	ort: Ort;
 	session: InferenceSession;
+	sequence?: Sequence | undefined;
 }
 
 export async function tryCase(
@@ -49,10 +56,11 @@ export async function tryCase(
 	to: { folder: string; prefix: string },
 ): Promise<CaseReply> {
 	try {
-		const outputs = (await runCase(engine, inputs)).map(({ bytes, ...output }, k): TensorPlace => {
+		const outputs = Object.entries(await runCase(engine, inputs)).map(([name, tensor], k): TensorPlace => {
+			const { data, ...layout } = tensor;
 			const path = `out-${to.prefix}-${k}.bin`;
-			writeFileSync(join(to.folder, path), bytes);
-			return { ...output, path };
+			writeFileSync(join(to.folder, path), data);
+			return { name, ...layout, path };
 		});
 		return { state: "done", outputs };
 	} catch (error) {
@@ -60,29 +68,37 @@ export async function tryCase(
 	}
 }
 
-interface Output extends Omit<TensorPlace, "path"> {
-	bytes: Uint8Array;
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Tensors> {
+	const tensors = inputs.map(({ name, path, ...layout }): [string, Tensor] => {
+		const data = readFileSync(path);
+		const expected = tensorBytes(layout);
+		if (data.length !== expected)
+			throw new Error(`Input ${name} has ${data.length} bytes, expected ${expected}.`);
+		return [name, { ...layout, data }];
+	});
+	const run = (feeds: Tensors) => runOnce(engine, feeds);
+	const whole = Object.fromEntries(tensors);
+	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
 }
 
-export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Output[]> {
-	const feeds = Object.fromEntries(
-		inputs.map((input) => {
-			const bytes = readFileSync(input.path);
-			if (bytes.length !== tensorBytes(input))
-				throw new Error(`Input ${input.name} has ${bytes.length} bytes, expected ${tensorBytes(input)}.`);
-			return [input.name, toOrtTensor(engine.ort, input, bytes)];
-		}),
-	);
-	const results = await engine.session.run(feeds);
-	return engine.session.outputNames.map((name) => {
+async function runOnce({ ort, session }: Engine, inputs: Tensors): Promise<Tensors> {
+	const feeds = Object.entries(inputs).map(([name, tensor]) => [
+		name,
+		toOrtTensor(ort, { name, ...tensor }, tensor.data),
+	]);
+	const results = await session.run(Object.fromEntries(feeds));
+	const outputs = session.outputNames.map((name): [string, Tensor] => {
 		const tensor = results[name];
 		if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
 		const { type, dims, data } = tensor;
 		if (!Object.hasOwn(views, type) || !ArrayBuffer.isView(data))
 			throw new Error(`Output ${name} is ${type}, which cannot be compared.`);
 		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-		return { name, dtype: type as DType, shape: [...dims], bytes };
+		return [name, { dtype: type as DType, shape: [...dims], data: bytes }];
 	});
+	return Object.fromEntries(outputs);
 }
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;

@@ -22,6 +22,7 @@ const columns: Columns = {
 			.map(([name, sizes]) => `${name}: ${sizes.join("×")}`)
 			.join("; "),
 	streams: ({ streams }) => streams,
+	every_ms: ({ everyMs }) => everyMs,
 	verdict: ({ verdict }) => verdict,
 	reason: (workload) => comparedOf(workload).reason,
 	...comparisonColumns("latency"),

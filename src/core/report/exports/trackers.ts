@@ -3,12 +3,14 @@ import type {
 	BuildRecord,
 	GoldenVerdict,
 	LoadResult,
+	MeasuredLoad,
 	Result,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/core/tensor/tensor.ts";
 import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
+import { formatPercent } from "../../text/units.ts";
 import { backendOf } from "../facts.ts";
 import { loadName } from "../sections/at-load.ts";
 
@@ -78,6 +80,7 @@ export function headFigures(result: Result): Figure[] {
 			.filter(({ arm, state }) => arm === "head" && state === "built")
 			.flatMap((build) => ofBuild(build, result)),
 		...(result.loads ?? []).flatMap((load) => ofLoad(load, result)),
+		...(result.measuredLoads ?? []).flatMap((load) => ofMeasured(load, result)),
 		...ofGoldens(result.golden),
 	].filter((figure) => Number.isFinite(figure.value));
 }
@@ -105,6 +108,17 @@ function ofLoad(load: LoadResult, result: Result): Figure[] {
 	if (point?.head == null) return [];
 	const subject = withCaveat(loadName(load), backendOf(result, load));
 	return [{ measure: "p99-at-80", title: "P99 at 80 % load", unit: "ms", subject, value: point.head.p99Ms }];
+}
+
+function ofMeasured(load: MeasuredLoad, result: Result): Figure[] {
+	const [{ share, head } = { share: null, head: null }] = load.points;
+	if (head === null) return [];
+	const subject = withCaveat(loadName(load), backendOf(result, load));
+	const at = share === null ? "its arrivals" : `${formatPercent(share, { digits: 0 })} load`;
+	const { lowMs, highMs } = head.p99;
+	const spread = lowMs === null || highMs === null ? undefined : ([lowMs, highMs] as const);
+	const named = { measure: "p99-measured", title: `measured P99 at ${at}`, unit: "ms" } as const;
+	return [{ ...named, subject, value: head.p99Ms, extra: `${head.requests} requests`, spread }];
 }
 
 function ofBuild(build: BuildRecord, result: Result): Figure[] {

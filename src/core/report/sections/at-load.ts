@@ -1,7 +1,7 @@
 // What a request waits at given rates, and where a small slowdown becomes a large one.
-import type { LoadFigures, LoadResult } from "../../../../generated/result.ts";
+import type { LoadFigures, LoadResult, WorkloadResult } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
-import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
+import { formatCount, formatMs, formatPercent, formatTimes } from "../../text/units.ts";
 import { drawLoad } from "../html/load-curve.ts";
 import {
 	type Block,
@@ -23,10 +23,11 @@ const shownShares: readonly number[] = [0.5, 0.7, 0.8, 0.9];
 /** Where a change is told; smaller ones are in the table. */
 const toldShare = 0.8;
 const noticeable = 0.05;
-const mostTold = 3;
+/** One in a comment: the page has all. */
+const mostTold = { markdown: 1, terminal: 3, html: 3 };
 const mostDrawn = 12;
 
-export function loadName(load: LoadResult): string {
+export function loadName(load: Pick<LoadResult, "model" | "engine" | "workloads" | "batches">): string {
 	const { batches, workloads } = load;
 	return subjectName({ ...load, workload: batches ? `batcher (${batches.join(", ")})` : workloads[0] });
 }
@@ -42,7 +43,8 @@ function changeOf(point: Point): string {
 	return `${text(head.p99Ms)} (${text(lowMs)} … ${text(highMs)})`;
 }
 
-const rate = ({ ratePerSecond }: Point) => `${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
+export const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
+	`${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
 
 function quantiles(side: "base" | "head"): Column<Row>[] {
 	const figures = { P50: "p50Ms", P99: "p99Ms", "P99.9": "p999Ms" } as const;
@@ -71,7 +73,7 @@ function isTold({ base, lowMs, highMs }: Point): boolean {
 	);
 }
 
-function toldBlocks(loads: readonly LoadResult[]): Block[] {
+function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
 	const size = ({ base, head }: Point) =>
 		base === null || head === null ? Infinity : Math.abs(Math.log(head.p99Ms / base.p99Ms));
 	const told = loads
@@ -81,9 +83,26 @@ function toldBlocks(loads: readonly LoadResult[]): Block[] {
 		})
 		.sort((left, right) => size(right.point) - size(left.point));
 	if (told.length === 0) return [];
-	const texts = told.slice(0, mostTold).map(({ name, point }) => `${name} ${changeOf(point)}`);
-	const more = told.length > mostTold ? `; and ${told.length - mostTold} more` : "";
+	const texts = told.slice(0, most).map(({ name, point }) => `${name} ${changeOf(point)}`);
+	const more = told.length > most ? `; and ${told.length - most} more` : "";
 	return [sentence(`P99 at 80 % load (computed): ${texts.join("; ")}${more}.`)];
+}
+
+/** What the pauses of paced workloads cost, which the computed times leave out. */
+function pausedBlocks(rows: readonly WorkloadResult[]): Block[] {
+	const key = ({ model, engine, streams, shapes }: WorkloadResult) =>
+		JSON.stringify([model, engine, streams, Object.entries(shapes).sort()]);
+	const busy = new Map(rows.filter(({ everyMs }) => everyMs === undefined).map((row) => [key(row), row]));
+	return rows.slice(0, 2 * mostDrawn).flatMap((row) => {
+		const other = busy.get(key(row));
+		const [paused, back] = [row.head?.medianMs, other?.head?.medianMs];
+		if (row.everyMs === undefined || paused === undefined || back === undefined || !(back > 0)) return [];
+		const clocks = [row, other].map((one) => one?.gpu?.head?.smClockMhz ?? null);
+		const [own, usual] = clocks.map((mhz) => mhz !== null && formatCount(Math.round(mhz)));
+		const why = own && usual ? ` (GPU clock ${own} MHz, back to back ${usual} MHz)` : "";
+		const times = `takes ${formatTimes(paused / back)} of back to back`;
+		return [sentence(`With pauses, ${subjectName(row)} ${times}: ${formatMs(paused)}${why}.`)];
+	});
 }
 
 const method =
@@ -91,7 +110,7 @@ const method =
 
 export const loadSection: ReportSection = {
 	id: "at-load",
-	show({ result: { loads = [] } }, { format }) {
+	show({ result: { loads = [], workloads } }, { format }) {
 		if (loads.length === 0) return null;
 		const rows = loads.flatMap((load) =>
 			load.points
@@ -100,9 +119,10 @@ export const loadSection: ReportSection = {
 		);
 		const whole: Block[] = [
 			table("latency at load", columns, rows, { noun: "row" }),
+			...pausedBlocks(workloads),
 			sentence(method, "quiet"),
 		];
-		const told = toldBlocks(loads);
+		const told = toldBlocks(loads, mostTold[format]);
 		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
 		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };

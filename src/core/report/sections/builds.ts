@@ -4,7 +4,15 @@ import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../..
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
-import { buildLabel, counted, listNames, present, subjectName, type Tone } from "../../text/labels.ts";
+import {
+	buildLabel,
+	counted,
+	listNames,
+	present,
+	subjectName,
+	subjectOf,
+	type Tone,
+} from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { codeSentences, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
@@ -42,7 +50,7 @@ function errorHighlight(error: ErrorRecord): Highlight {
 		],
 		fix: fix && cleanMessage(fix),
 		excerpt,
-		explains: model === undefined ? undefined : gateKey("run", { ...error, model }),
+		explains: model === undefined ? [] : [gateKey("run", { ...error, model })],
 	};
 }
 
@@ -160,6 +168,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 			...gates.explain("build", build, "fail"),
 			// A base that does not build is not the change's fault.
 			...(head === undefined && { severity: "note" }),
+			about: subjectOf(build),
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
 			sentences: present([

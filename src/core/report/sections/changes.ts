@@ -21,6 +21,7 @@ import {
 	present,
 	statusTones,
 	subjectName,
+	subjectOf,
 } from "../../text/labels.ts";
 import { dash } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-text.ts";
@@ -171,9 +172,10 @@ function gateHighlight(gate: FailingGate): Highlight[] {
 		{
 			...text,
 			severity: gate.status,
+			about: subjectOf(gate),
 			title: `${subjectName(gate)}: ${text.title}`,
 			sentences: [cleanMessage(gate.message)],
-			explains: gateKey(gate.gate, gate),
+			explains: [gateKey(gate.gate, gate)],
 		},
 	];
 }
@@ -223,7 +225,7 @@ function trendHighlight(result: Result, gate: FailingGate): Highlight {
 		topic: ["change of a trend", "changes of trends"],
 		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
 		sentences: [...layers, cleanMessage(others.join(". "), messageChars)],
-		explains: gateKey("trend", gate),
+		explains: [gateKey("trend", gate)],
 	};
 }
 

@@ -3,7 +3,7 @@
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
-import { capitalize, counted, goldenLabels, present, subjectName } from "../../text/labels.ts";
+import { capitalize, counted, goldenLabels, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import {
 	allowedText,
@@ -45,11 +45,14 @@ function sentenceOf(text: string): string {
 
 function placeOf({ check, verdict }: Judged, totalCases: number): string {
 	if (verdict.scope === "set") return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
-	const place = present([
-		totalCases !== 1 && `case ${quoted(verdict.case, 60)}`,
-		check.sample !== undefined && `sample ${check.sample}`,
-	]);
+	const place = present([totalCases !== 1 && `case ${quoted(verdict.case, 60)}`, sampleText(check)]);
 	return place.length === 0 ? "" : ` (${place.join(", ")})`;
+}
+
+/** In a sequence, the steps after the first wrong one follow from it. */
+function sampleText({ sample, position }: GoldenCheck): string {
+	if (position !== undefined) return `first at position ${position}`;
+	return sample === undefined ? "" : `sample ${sample}`;
 }
 
 /** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
@@ -140,12 +143,14 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	const { model, engine, part, state, fault } = first;
 	const [ownSeverity, topic, topics, title] = states[state];
 	const cases = new Set(state === "match" ? [] : group.map((verdict) => verdict.case));
-	const subject = subjectName({ model, engine, part });
+	const about = subjectOf({ model, engine, part });
+	const subject = subjectName(about);
 	const common = gates.explain("golden", first, ownSeverity, cases);
 	if (fault !== undefined)
 		return [
 			{
 				...common,
+				about,
 				topic: ["unusable golden", "unusable goldens"],
 				title: `${subject} has a golden that cannot be used`,
 				sentences: messagesOf(group),
@@ -156,6 +161,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	return [
 		{
 			...common,
+			about,
 			topic: [topic, topics],
 			title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
 			...mismatchTexts(group, totalCases),
@@ -195,7 +201,7 @@ const columns: readonly Column<Judged>[] = [
 		},
 	),
 	long("metric", ({ check }) => {
-		return `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`;
+		return present([checkLabel(check), sampleText(check)]).join(", ");
 	}),
 	numeric("base engine", ({ check }) => formatValue(check.base ?? null), {
 		sortBy: ({ check }) => sortable(check.base),

@@ -8,7 +8,7 @@ import { counted, outcomeLabels, present, statusTones, subjectName } from "../..
 import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
 import { dash, levelText } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
-import { backendOfRow, gateLabel, noBaseText, partsText, partsToReport } from "../facts.ts";
+import { backendOfRow, gateLabel, jobFacts, noBaseText, partsText, partsToReport } from "../facts.ts";
 import { html, type Markup } from "../html/markup.ts";
 import {
 	type Block,
@@ -57,10 +57,12 @@ export const noteSection: ReportSection = {
 
 export const highlightSection: ReportSection = {
 	id: "highlights",
-	show({ highlights }, { format, detail }) {
+	show({ highlights, lead }, { format, detail }) {
 		// More would push the table off the screen.
 		const most = { markdown: detail.highlights, html: 6, terminal: 8 }[format];
-		const cards = highlights.slice(0, maxCards).map((highlight): Block => ({ kind: "highlight", highlight }));
+		const cards = highlights
+			.slice(0, maxCards)
+			.map((highlight): Block => ({ kind: "highlight", highlight, isLead: highlight === lead }));
 		const hidden = highlights.length - most;
 		if (hidden <= 0) return cards.length === 0 ? null : { blocks: cards };
 		const more = counted(hidden, "more item");
@@ -70,40 +72,61 @@ export const highlightSection: ReportSection = {
 	},
 };
 
-/** The other formats show each fix beside its highlight. */
+/** The page shows each fix beside its highlight. */
 export const nextStepSection: ReportSection = {
 	id: "next-steps",
-	formats: ["terminal"],
-	show({ highlights }, { resultPath = "result.json" }) {
+	formats: ["markdown", "terminal"],
+	show({ highlights }, { format, detail, resultPath = "result.json" }) {
 		const command = nextStep.replace("result.json", () => shellWord(resultPath));
-		const fixes = new Set(
-			highlights.flatMap(({ fix = [] }) => fix).map((fix) => cleanText(fix).replace(nextStep, () => command)),
-		);
-		if (fixes.size === 0) return null;
-		return { title: "What to do next", blocks: [{ kind: "list", items: [...fixes].slice(0, maxFixes) }] };
+		const isComment = format === "markdown";
+		const shown = isComment ? highlights.slice(0, detail.highlights) : highlights;
+		const fixes = new Map<string, string>();
+		for (const { fix, about = {} } of shown) {
+			const text = fix === undefined ? "" : cleanText(fix).replace(nextStep, () => command);
+			// What several need names none of them.
+			if (text !== "") fixes.set(text, fixes.has(text) ? "" : subjectName(about));
+		}
+		const [only, ...others] = fixes.keys();
+		if (only === undefined) return null;
+		if (!isComment)
+			return {
+				title: "What to do next",
+				blocks: [{ kind: "list", items: [...fixes.keys()].slice(0, maxFixes) }],
+			};
+		if (others.length === 0) return { blocks: [sentence(`Next: ${only}`)] };
+		const items = [...fixes].map(([fix, name]) => (name === "" ? fix : `${name}: ${fix}`));
+		return { blocks: [sentence("Next:"), { kind: "list", items: items.slice(0, maxFixes) }] };
 	},
 };
 
 const upgradeTitle = ({ from, to }: Upgrade) =>
 	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
-function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
+function upgradeBlocks({ facts, plans, caveat }: Upgrade, most: number): Block[] {
 	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
 	const more = facts.length > most && `${facts.length - most} more.`;
-	return [sentence(decision, "strong"), { kind: "list", items: present([...says, more, plans, caveat]) }];
+	return [{ kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
-	show({ result }, { detail }) {
+	show({ result }, { format, detail }) {
 		const [first, ...others] = upgradesOf(result);
 		if (first === undefined) return null;
 		const most = Math.min(100, detail.rows);
 		const rest = others.flatMap((upgrade): Block[] => [
 			{ kind: "heading", text: upgradeTitle(upgrade) },
+			sentence(upgrade.decision, "strong"),
 			...upgradeBlocks(upgrade, most),
 		]);
-		return { title: upgradeTitle(first), isOpen: true, blocks: [...upgradeBlocks(first, most), ...rest] };
+		// The first line of a comment has it, if it is the only one.
+		const isTold = format === "markdown" && others.length === 0;
+		const decision = isTold ? [] : [sentence(first.decision, "strong")];
+		return {
+			title: upgradeTitle(first),
+			isOpen: true,
+			blocks: [...decision, ...upgradeBlocks(first, most), ...rest],
+		};
 	},
 };
 
@@ -211,7 +234,7 @@ export const environmentSection: ReportSection = {
 		const { startedAt, tool, backend, config } = result;
 		const fingerprint = Object.entries(result.environment);
 		const isPage = format === "html";
-		if (!isPage && (!detail.environment || fingerprint.length === 0)) return null;
+		if (!isPage && !detail.environment) return null;
 		const run = {
 			started: startedAt,
 			trtgate: tool.version,
@@ -219,7 +242,10 @@ export const environmentSection: ReportSection = {
 			device: backend.device,
 			config: config.path,
 		};
-		const facts = [...(isPage ? Object.entries(run) : []), ...fingerprint];
+		const known = new Set(Object.keys(result.environment));
+		const job = jobFacts(result).filter(([label]) => label !== "parts" && !known.has(label));
+		const own = isPage ? Object.entries(run) : [...job, ["trtgate", tool.version] as const];
+		const facts = [...own, ...fingerprint];
 		return { title: "Environment", blocks: [table("environment", factColumns, facts, { noun: "fact" })] };
 	},
 };

@@ -2,7 +2,7 @@
 
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { cleanMessage } from "../../text/escape.ts";
-import { counted, present, subjectName, type Tone } from "../../text/labels.ts";
+import { counted, present, subjectName, subjectOf, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { dash } from "../comparison-format.ts";
 import { sortable } from "../golden-format.ts";
@@ -121,6 +121,7 @@ function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 		{
 			...gates.explain("probe", probe, "warn"),
 			...(isKnown && { severity: "note" }),
+			about: subjectOf(probe),
 			topic: isKnown
 				? ["pre-existing probe difference", "pre-existing probe differences"]
 				: ["probe difference", "probe differences"],

@@ -1,31 +1,42 @@
-// Highlights of workloads that changed.
+// Highlights of workloads that changed, one for all of a model that changed alike.
 
-import type { Result, WorkloadResult } from "../../../../generated/result.ts";
+import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
+import { groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage } from "../../text/escape.ts";
-import { counted, present, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
-import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import {
+	counted,
+	present,
+	type Subject,
+	speedLabel,
+	subjectName,
+	subjectOf,
+	withCaveat,
+} from "../../text/labels.ts";
+import { formatBytes, formatLimit, formatMs, formatPercent, formatWork } from "../../text/units.ts";
+import {
+	changeText,
 	changeWithInterval,
+	intervalText,
+	levelText,
 	limitsText,
 	noiseTexts,
 	openRangeText,
 	pairsText,
 } from "../comparison-format.ts";
-import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
+import { accountSentences, causePhrase, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
+import { commonSubject, restName } from "../group-highlights.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
-import type { GateIndex } from "../index-gates.ts";
-import { speedGate } from "../rows.ts";
+import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
+import { memoryText, speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
-function levelsText(workload: WorkloadResult): string | null {
-	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
-	return base === undefined || head === undefined ? null : `Median ${formatMs(base)} → ${formatMs(head)}.`;
-}
+/** Workloads of one model that became slower, or faster, the most first. */
+type Group = readonly [WorkloadResult, ...WorkloadResult[]];
 
 function remarks({ notes = [], replaced }: WorkloadResult): string[] {
 	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
@@ -40,35 +51,103 @@ const topics = {
 	},
 } as const;
 
-function changed(result: Result, workload: WorkloadResult, gates: GateIndex): Told {
-	const { work, explanation, latency, p99, doubt, verdict } = workload;
-	const backend = backendOfRow(result, workload);
-	const isSlower = verdict === "regressed";
-	const [one, many] = topics[work === undefined ? "time" : "work"][isSlower ? "regressed" : "improved"];
-	const accepted = gates.of(speedGate(workload), workload)[0]?.accepted;
-	const first = present([accepted && cleanMessage(accepted), recipeSentence(result, workload)]);
+/** `4.2 %`; `2.0 to 6.5 %`. */
+function rangeText(group: Group): string {
+	const texts = [group.at(-1) ?? group[0], group[0]].map((row) =>
+		changeText(comparedOf(row)).replace(/^[+\u2212]/, ""),
+	);
+	const [least = "", most = ""] = texts;
+	return least === most ? most : `${least.replace(" %", "")} to ${most}`;
+}
+
+/** ` in 4 of 5 workloads` of what the title names. */
+function extentText(group: Group, common: Subject, { workloads }: Result): string {
+	if (group.length === 1) return "";
+	const { model, engine = "", part } = common;
+	const all = workloads.filter(
+		(row) => row.model === model && row.part === part && (engine === "" || row.engine === engine),
+	);
+	return ` in ${group.length} of ${counted(all.length, "workload")}`;
+}
+
+function levelsText(workload: WorkloadResult): string {
+	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
+	if (base === undefined || head === undefined) return "";
+	const format = workload.work === undefined ? formatMs : formatWork;
+	return ` (${format(base)} → ${format(head)})`;
+}
+
+function titleOf(result: Result, group: Group, common: Subject): string {
+	const [first] = group;
+	const label = speedLabel(first, backendOfRow(result, first));
+	const levels = group.length === 1 ? levelsText(first) : "";
+	const cause = causePhrase(group.find(({ explanation }) => explanation !== undefined)?.explanation);
+	return `${subjectName(common)} ${first.work === undefined ? "is" : "does"} ${rangeText(group)} ${label}${extentText(group, common, result)}${levels}${cause === "" ? "" : `: ${cause}`}`;
+}
+
+/** Said once, since it does not depend on the workload. */
+function sizeTexts({ builds }: Result, group: Group): string[] {
+	const memory = new Set(group.map((row) => memoryText(row.base, row.head)));
+	const isGrown = group.every((row) => row.memory.verdict === "regressed");
+	const engines = new Set(group.map(engineKey));
+	const sizeOf = (arm: Arm) =>
+		builds.find((build) => build.arm === arm && engineKey(build) === engineKey(group[0]))?.engineBytes;
+	const [from, to] = [sizeOf("base"), sizeOf("head")];
+	const isResized = engines.size === 1 && from && to && Math.abs(to / from - 1) >= noticeableSize;
+	return present([
+		isGrown && memory.size === 1 && `GPU memory ${[...memory][0]}.`,
+		isResized && `Plan ${formatBytes(from)} → ${formatBytes(to)}.`,
+	]);
+}
+
+const noticeableSize = 0.02;
+
+/** One workload of an engine has layers. */
+function causeLines({ explanation }: WorkloadResult, name: string): string[] {
+	if (explanation === undefined) return [];
+	const [first = "", ...others] = causeSentences(explanation);
+	return [name === "" ? first : `${name}: ${first}`, ...others];
+}
+
+function changed(result: Result, group: Group, gates: GateIndex): Told {
+	const [first] = group;
+	const { work, latency, p99, doubt, verdict } = first;
+	const backend = backendOfRow(result, first);
+	const [one, many] =
+		topics[work === undefined ? "time" : "work"][verdict === "regressed" ? "regressed" : "improved"];
+	const common = commonSubject(group.map(subjectOf));
+	const accepted = gates.of(speedGate(first), first)[0]?.accepted;
+	const explained = group.find(({ explanation }) => explanation !== undefined);
+	const isOne = group.length === 1;
+	const recipes = new Set(present(group.map((row) => recipeSentence(result, row))));
+	const opening = present([accepted && cleanMessage(accepted), ...recipes]);
 	const basis =
 		work === undefined
-			? `${[pairsText(latency), ...noiseTexts(workload)].join(", ")}.`
+			? `${[pairsText(latency), ...noiseTexts(first)].join(", ")}.`
 			: "Counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.";
 	return {
+		about: common,
+		count: group.length,
 		topic: [withCaveat(one, backend), withCaveat(many, backend)],
-		title:
-			work === undefined
-				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(latency)}`
-				: `${withCaveat(subjectName(workload), backend)}: work ${workText(work)}`,
-		...(explanation && { lines: [...first, ...causeSentences(explanation)], fix: nextStep }),
-		sentences: [
-			...(explanation === undefined ? first : accountSentences(explanation)),
-			...present([
-				limitsText(workload),
-				basis,
-				doubt && `${cleanMessage(doubt)}${isSlower ? " It only warns." : ""}`,
-				...remarks(workload),
-				levelsText(workload),
-				p99.estimate !== null && `P99 ${changeWithInterval(p99)}.`,
-			]),
-		],
+		title: titleOf(result, group, common),
+		...(explained?.explanation && {
+			lines: [...opening, ...causeLines(explained, isOne ? "" : restName(subjectOf(explained), common))],
+			fix: verdict === "regressed" ? nextStep : undefined,
+		}),
+		sentences: present([
+			isOne &&
+				latency.interval !== null &&
+				work === undefined &&
+				`${levelText(latency)} interval ${intervalText(latency)}.`,
+			isOne && work?.interval != null && work.interval[0] !== work.interval[1] && `Work ${workText(work)}.`,
+			...(explained === undefined ? opening : []),
+			...sizeTexts(result, group),
+			limitsText(first),
+			...(explained?.explanation ? accountSentences(explained.explanation) : []),
+			doubt && `${cleanMessage(doubt)}${verdict === "regressed" ? " It only warns." : ""}`,
+			...(isOne ? [basis, ...remarks(first)] : []),
+			isOne && p99.estimate !== null && `P99 ${changeWithInterval(p99)}.`,
+		]),
 	};
 }
 
@@ -85,12 +164,13 @@ function undecidedText(
 function inconclusive(result: Result, workload: WorkloadResult): Told {
 	const backend = backendOfRow(result, workload);
 	const compared = comparedOf(workload);
-	const after = compared.pairs === 0 ? "" : ` after ${counted(compared.pairs, "pair")}`;
-	const found = compared.estimate === null ? "" : `: ${changeWithInterval(compared)}`;
+	const after = compared.pairs === 0 ? "So far" : `After ${counted(compared.pairs, "pair")}`;
+	const found = compared.estimate !== null && `${after}: ${changeWithInterval(compared)}.`;
 	return {
+		about: subjectOf(workload),
 		topic: [withCaveat("inconclusive comparison", backend), withCaveat("inconclusive comparisons", backend)],
-		title: `${subjectName(workload)} is ${speedLabel(workload, backend)}${after}${found}`,
-		sentences: [undecidedText(workload, compared), "Not a pass.", ...remarks(workload)],
+		title: `${subjectName(workload)} is ${speedLabel(workload, backend)}`,
+		sentences: present([undecidedText(workload, compared), "Not a pass.", found, ...remarks(workload)]),
 	};
 }
 
@@ -99,6 +179,7 @@ function unjudged(result: Result, workload: WorkloadResult, severity: HighlightS
 	const { reason } = comparedOf(workload);
 	const why = reason === undefined ? "Nothing was compared." : cleanMessage(reason);
 	return {
+		about: subjectOf(workload),
 		topic: [`workload ${label}`, `workloads ${label}`],
 		title: `${subjectName(workload)} is ${label}`,
 		sentences: severity === "note" ? [why] : [why, "Not a pass."],
@@ -115,7 +196,18 @@ const fallback: Readonly<Record<WorkloadResult["verdict"], HighlightSeverity>> =
 	missing: "note",
 };
 
-function speedHighlight(result: Result, workload: WorkloadResult, gates: GateIndex): Highlight[] {
+const isChanged = ({ verdict }: WorkloadResult) => verdict === "regressed" || verdict === "improved";
+
+/** What is said of all workloads of a group must hold for each: direction, gate, and why it only warns. */
+function groupKey(workload: WorkloadResult, gates: GateIndex): string {
+	const { model, part, verdict, doubt, work } = workload;
+	if (!isChanged(workload)) return workload.id + subjectName(workload);
+	const [gate] = gates.of(speedGate(workload), workload);
+	return JSON.stringify([model, part, verdict, doubt, work === undefined, gate?.status, gate?.accepted]);
+}
+
+function speedHighlight(result: Result, group: Group, gates: GateIndex): Highlight[] {
+	const [workload] = group;
 	const { verdict } = workload;
 	// Without a base nothing can be compared, and the report states it once.
 	const isUnjudged = verdict === "not-comparable" || verdict === "missing";
@@ -125,14 +217,15 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 		? unjudged(result, workload, judged.severity)
 		: verdict === "inconclusive"
 			? inconclusive(result, workload)
-			: changed(result, workload, gates);
-	return [{ ...told, ...judged }];
+			: changed(result, group, gates);
+	const explains = group.map((row) => gateKey(speedGate(row), row));
+	return [{ ...told, ...judged, explains }];
 }
 
 /** The largest first, because a short report shows only a few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
-	return [...result.workloads]
-		.sort((a, b) => size(b) - size(a))
-		.flatMap((workload) => speedHighlight(result, workload, gates));
+	const sorted = [...result.workloads].sort((a, b) => size(b) - size(a));
+	const groups = groupBy(sorted, (workload) => groupKey(workload, gates));
+	return [...groups.values()].flatMap((group) => speedHighlight(result, group as unknown as Group, gates));
 }

@@ -1,6 +1,7 @@
 // The speed of every workload, with its evidence.
 import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
+import { groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import {
@@ -12,18 +13,20 @@ import {
 	subjectName,
 	withCaveat,
 } from "../../text/labels.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, levelText, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
 import { backendOfRow } from "../facts.ts";
 import { figureBlocks, runBlocks } from "../figures.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
 import { html, nameOf } from "../html/markup.ts";
+import { engineKey } from "../index-gates.ts";
 import { armTitle, isCounted, type WorkloadRow } from "../rows.ts";
 import {
 	type Block,
 	type Column,
 	details,
+	type Format,
 	heading,
 	numeric,
 	plain,
@@ -53,7 +56,7 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 }
 
 function basisText(workload: WorkloadResult): string {
-	const { noise, latency, replaced, streams, precision } = workload;
+	const { noise, latency, replaced, streams, everyMs, precision } = workload;
 	return present([
 		latency.pairs > 0 && pairsText(latency),
 		...noiseTexts(workload),
@@ -61,6 +64,7 @@ function basisText(workload: WorkloadResult): string {
 		replaced > 0 && `${counted(replaced, "run")} discarded as invalid and repeated`,
 		...shapesText(workload.shapes),
 		counted(streams, "stream"),
+		everyMs !== undefined && `every ${formatMs(everyMs)}`,
 		cleanName(precision, 20),
 	]).join(" · ");
 }
@@ -119,12 +123,12 @@ const maxOpenRows = 30;
 interface Facts {
 	result: Result;
 	rows: readonly WorkloadRow[];
-	isPage: boolean;
+	format: Format;
 }
 
-/** A caveat that applies only to some parts is in their rows. */
-function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
-	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
+/** A caveat that applies only to some parts is in their rows. The page and a comment have it in their title. */
+function caveats({ result: { backend }, rows, format }: Facts): Block[] {
+	if (format !== "terminal" || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
 		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
 		: `Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`;
@@ -163,7 +167,19 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
-function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
+/** What every row of an engine shares stands beside its highlight. */
+function memoryFormats(rows: readonly WorkloadRow[]): readonly Format[] {
+	const byEngine = groupBy(rows, ({ workload }) => engineKey(workload));
+	const isShared = [...byEngine.values()].every(
+		(own) => new Set(own.map(({ texts }) => texts.memory)).size === 1,
+	);
+	const isChanged = rows.some(
+		({ workload: { memory } }) => memory.verdict === "regressed" || memory.verdict === "improved",
+	);
+	return isShared || !isChanged ? ["html"] : ["markdown", "html"];
+}
+
+function timedColumns(rows: readonly WorkloadRow[], isCompared: boolean): Column<WorkloadRow>[] {
 	const formats = ["markdown", "html"] as const;
 	return [
 		numeric(isCompared ? "P99 change" : "P99", ({ texts }) => texts.p99, {
@@ -171,15 +187,15 @@ function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
 			sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
 		}),
 		numeric("GPU memory", ({ texts }) => texts.memory, {
-			formats,
+			formats: isCompared ? memoryFormats(rows) : formats,
 			sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
 		}),
 	];
 }
 
-function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
+function columnsOf({ result, rows, format }: Facts): Column<WorkloadRow>[] {
 	const anchors = workloadAnchors(rows);
-	const isCompared = result.arms.base !== null || !isPage;
+	const isCompared = result.arms.base !== null || format !== "html";
 	return [
 		heading("workload", ({ workload }) => subjectName(workload), {
 			cell(row) {
@@ -190,27 +206,58 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 			},
 		}),
 		...(isCompared ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
-		...(isCounted(rows) ? [] : timedColumns(isCompared)),
-		numeric("golden", ({ texts }) => texts.golden, { tone: ({ golden }) => golden?.tone ?? null }),
+		...(isCounted(rows) ? [] : timedColumns(rows, isCompared)),
+		numeric("golden", ({ texts }) => texts.golden, {
+			formats: ["html", "terminal"],
+			tone: ({ golden }) => golden?.tone ?? null,
+		}),
 	];
 }
 
-/** Folds rows that need no attention, in a comment and on a long page. */
-function blocksOf(facts: Facts, isFolded: boolean, showsQuiet: boolean): Block[] {
-	const { result, rows } = facts;
-	const label = withCaveat("Workloads", result.backend);
+/** More rows would push what to do off the screen. */
+const mostOpen = 8;
+
+interface Split {
+	open: readonly WorkloadRow[];
+	folded: readonly WorkloadRow[];
+}
+
+/** A comment shows rows that changed, the most first; one alone is told by its highlight. */
+function splitForComment(rows: readonly WorkloadRow[]): Split {
+	const size = ({ workload }: WorkloadRow) => Math.abs(comparedOf(workload).estimate ?? 0);
+	const changed = rows.filter((row) => !row.isSpeedUnchanged);
+	const largest = [...changed].sort((a, b) => size(b) - size(a)).slice(0, mostOpen);
+	const open = changed.length < 2 ? [] : changed.filter((row) => largest.includes(row));
+	return {
+		open,
+		folded: [...changed, ...rows.filter((row) => row.isSpeedUnchanged)].filter((row) => !open.includes(row)),
+	};
+}
+
+function splitForPage(rows: readonly WorkloadRow[]): Split {
+	const changed = rows.filter(({ isUnchanged }) => !isUnchanged);
+	const unchanged = rows.filter(({ isUnchanged }) => isUnchanged);
+	return rows.length > maxOpenRows
+		? { open: changed, folded: unchanged }
+		: { open: [...changed, ...unchanged], folded: [] };
+}
+
+function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]): string {
+	if (result.arms.base === null) return counted(rows.length, isCounted(rows) ? "counted row" : "timed row");
+	return counted(rows.length, rows.every((row) => row.isSpeedUnchanged) ? "unchanged row" : "row");
+}
+
+function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean): Block[] {
+	const label = withCaveat("Workloads", facts.result.backend);
 	const columns = columnsOf(facts);
 	const tableOf = (some: readonly WorkloadRow[]) =>
 		table(label, columns, some, { noun: "row", isMain: true });
-	const changed = rows.filter(({ isUnchanged }) => !isUnchanged);
-	const unchanged = rows.filter(({ isUnchanged }) => isUnchanged);
-	if (!isFolded) return [...caveats(facts), tableOf([...changed, ...unchanged])];
-	const state = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
-	const quiet = showsQuiet ? tableOf(unchanged) : sentence("Left out here; see `report.html`.");
+	const kept = showsQuiet ? folded : folded.filter((row) => !row.isSpeedUnchanged);
+	const quiet = kept.length > 0 ? tableOf(kept) : sentence("Left out here; see `report.html`.");
 	return [
-		...(changed.length === 0 ? [] : caveats(facts)),
-		tableOf(changed),
-		...(unchanged.length === 0 ? [] : details(counted(unchanged.length, `${state} row`), [quiet])),
+		...(open.length === 0 ? [] : caveats(facts)),
+		tableOf(open),
+		...(folded.length === 0 ? [] : details(foldTitle(facts, folded), [quiet])),
 	];
 }
 
@@ -218,10 +265,11 @@ export const workloadSection: ReportSection = {
 	id: "workloads",
 	show({ result, rows }, { format, detail }) {
 		if (rows.length === 0) return null;
-		const isPage = format === "html";
-		const isFolded = format === "markdown" || (isPage && rows.length > maxOpenRows);
-		const blocks = blocksOf({ result, rows, isPage }, isFolded, detail.quietRows);
-		return isPage ? { title: withCaveat("Workloads", result.backend), blocks } : { blocks };
+		const split = format === "markdown" ? splitForComment(rows) : splitForPage(rows);
+		// A terminal shows no folded parts.
+		const all = format === "terminal" ? { open: [...split.open, ...split.folded], folded: [] } : split;
+		const blocks = blocksOf({ result, rows, format }, all, detail.quietRows);
+		return format === "html" ? { title: withCaveat("Workloads", result.backend), blocks } : { blocks };
 	},
 	highlights: speedHighlights,
 };

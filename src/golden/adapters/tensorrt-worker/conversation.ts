@@ -2,12 +2,14 @@
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferredCase, WorkerCase } from "../../../ports/backend.ts";
+import type { Sequence } from "../../core/sequence/sequence.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
 import {
 	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
 	encodeHeader,
+	encodeLoad,
 	encodeRefit,
 	parseMessage,
 	type WorkerHello,
@@ -22,6 +24,7 @@ interface ConversationOptions {
 	cases: readonly WorkerCase[];
 	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
+	sequence?: Sequence | undefined;
 	onCase?(done: number): void;
 	onFault(): void;
 }
@@ -105,7 +108,7 @@ export function createConversation(options: ConversationOptions) {
 
 /** On the wire, a case's id is its index, because users' ids may be long or duplicate. */
 function createSender(
-	{ cases, payloadBytes }: ConversationOptions,
+	{ cases, payloadBytes, sequence }: ConversationOptions,
 	refuse: (index: number, message: string) => void,
 ) {
 	const dtypes = new Map<string, string>();
@@ -117,7 +120,7 @@ function createSender(
 	/** The number of cases that it wrote or refused: those that run together are one frame. */
 	const write = (input: Pipes["input"], first: number): number => {
 		const group = groupAt(cases, first);
-		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes });
+		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes, sequence });
 		if (typeof pieces === "string") {
 			for (const index of group) refuse(index, pieces);
 			return group.length;
@@ -163,11 +166,19 @@ function groupAt(cases: readonly WorkerCase[], first: number): number[] {
 
 export function encodeFitting(
 	[wireId = "", ...beside]: readonly string[],
-	{ inputs, refit, soak, runs }: Pick<WorkerCase, "inputs" | "refit" | "soak" | "runs"> = { inputs: {} },
-	limits: { dtypes: Pick<ReadonlyMap<string, string>, "get">; payloadBytes: number },
+	{ inputs, refit, soak, load, atOnceMs, runs, ofBeside }: Omit<WorkerCase, "id" | "together"> = {
+		inputs: {},
+	},
+	limits: {
+		dtypes: Pick<ReadonlyMap<string, string>, "get">;
+		payloadBytes: number;
+		sequence?: Sequence | undefined;
+	},
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeRefit(wireId, refit)];
 	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
+	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs }, 0)];
+	if (load !== undefined) return encodeLoad(wireId, load);
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {
@@ -179,7 +190,7 @@ export function encodeFitting(
 	if (bytes > limits.payloadBytes)
 		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
-		return encodeCase(wireId, fitted, { beside, runs });
+		return encodeCase(wireId, fitted, { beside, runs, ofBeside, sequence: limits.sequence });
 	} catch (error) {
 		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
 	}

@@ -62,6 +62,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const own = [
 		`--engine=${job.enginePath}`,
 		`--onnx=${job.onnxPath}`,
+		...(job.besidePath === undefined ? [] : [`--beside=${job.besidePath}`]),
 		...(job.isStripped ? ["--stripped"] : []),
 		...(job.mode === undefined ? [] : [`--mode=${job.mode}`]),
 	];
@@ -116,6 +117,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 interface Run {
 	arguments: readonly string[];
 	cases: readonly WorkerCase[];
+	sequence?: GoldenWorkerJob["sequence"];
 	timeoutMs: number;
 	logPath?: string;
 	onCase?(done: number): void;
@@ -130,6 +132,7 @@ async function converse(
 	const conversation = createConversation({
 		cases: run.cases,
 		payloadBytes,
+		sequence: run.sequence,
 		onCase: run.onCase,
 		onFault: () => stop.abort(),
 	});

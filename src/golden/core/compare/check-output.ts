@@ -29,6 +29,8 @@ interface OutputContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
 	answers?: readonly CommandAnswer[] | undefined;
+	/** Of a sequence: the position after which a step answers. */
+	positionOf?: ((step: number) => number) | undefined;
 }
 
 export interface OutputChecks {
@@ -42,7 +44,7 @@ export function checkOutput(
 	{ name, expected, got, base }: Sides & { name: string; base: Tensor | undefined },
 	context: OutputContext,
 ): OutputChecks {
-	const { spec, precision, basePrecision, answers } = context;
+	const { spec, precision, basePrecision, answers, positionOf } = context;
 	const layout = layoutCheck(name, expected, got);
 	const baseLayout = base && layoutCheck(name, expected, base);
 	if (layout !== null)
@@ -73,8 +75,14 @@ export function checkOutput(
 	// A base of another precision has its own limits.
 	const ofBase =
 		basePrecision && resolveComparators(spec, { ...context, precision: basePrecision, expected });
+	const firstFailing = (comparator: Comparator) => {
+		const step = firstStep(comparator, partsOf(got, { ...comparator, scope: "per-sample" }));
+		return step === null ? undefined : positionOf?.(step);
+	};
 	const measured = comparators.map((comparator) => {
-		const check = measuredCheck(name, comparator, partsOf(got, comparator), batchAxis);
+		const measuredAll = measuredCheck(name, comparator, partsOf(got, comparator), batchAxis);
+		const fails = !measuredAll.pass && positionOf !== undefined && batchAxis !== null;
+		const check = fails ? { ...measuredAll, position: firstFailing(comparator) } : measuredAll;
 		if (base === undefined) return check;
 		const parts = comparable ? partsOf(comparable, comparator) : null;
 		return withBase(check, comparator, ofBase?.[all.indexOf(comparator)], parts);
@@ -123,6 +131,15 @@ function measuredCheck(
 		worst: measured.worstAt < 0 ? undefined : worstOf(part, measured.worstAt, batchAxis),
 		detail: measured.detail,
 	};
+}
+
+/** The first of the parts that fails; an agreement over all of them has to be whole in each. */
+function firstStep(comparator: Comparator, parts: readonly OutputPart[]): number | null {
+	const { kind, scope } = comparator;
+	const { bound, measure } = metrics[kind];
+	const allowed = scope !== "per-sample" && bound === "at-least" ? 1 : comparator.allowed;
+	const failing = parts.find((part) => !keepsLimit(measure(part, comparator).value, bound, allowed));
+	return failing?.sample ?? null;
 }
 
 /**

@@ -16,6 +16,7 @@ import {
 	noiseOfPart,
 	usualRoundings,
 } from "../record/noise-floor.ts";
+import { positionAfter } from "../sequence/sequence.ts";
 import {
 	elementCount,
 	isFloating,
@@ -125,7 +126,7 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 		const isMissingInBase = sides.base !== undefined && base === undefined;
 		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
-	const { outputs, detections } = input.manifest;
+	const { outputs, detections, sequence } = input.manifest;
 	const spec = own(outputs, name);
 	// Boxes come in any order and number: element by element only if comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
@@ -133,7 +134,8 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	const { precision, basePrecision, relativeL2 } = input;
 	const labels = own(golden.labels, name);
 	const answers = input.answers && (input.answers.get(name) ?? []);
-	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
+	const positionOf = sequence && ((step: number) => positionAfter(sequence, golden.inputs, step));
+	const context = { spec, precision, basePrecision, relativeL2, labels, answers, positionOf };
 	const checked = checkOutput({ name, expected, got, base }, context);
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
 	const growth = errorGrowthChecks(checked.checks, name, { expected, got, base }, growthRule(input));
@@ -244,6 +246,30 @@ function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): Gold
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }
 
+interface MeasuredGrowth {
+	growth: number;
+	/** Beyond what the precision explains. */
+	certain: number;
+	/** The error as a multiple of what the precision explains. */
+	times: number;
+}
+
+/** Which limit holds: `within what fp16 explains: warns`. */
+function limitText(
+	{ growth, certain, times }: MeasuredGrowth,
+	{ allowed, fail }: { allowed: number; fail: number | undefined },
+	precision: string,
+): string {
+	if (fail === undefined) return `above ${formatTimes(allowed)}: warns`;
+	if (growth <= fail) return `above ${formatTimes(allowed)}: warns, and fails above ${formatTimes(fail)}`;
+	if (certain === growth) return `above ${formatTimes(fail)}: fails`;
+	if (times <= 1) return `within what ${precision} explains: warns`;
+	const explained = `${formatTimes(times)} what ${precision} explains`;
+	return certain > fail
+		? `and is ${explained}: fails`
+		: `but is ${explained}: warns, and fails above ${formatTimes(fail)} that`;
+}
+
 function growthCheck(
 	check: Pick<GoldenCheck, "output" | "elements"> & Partial<GoldenCheck>,
 	{ label, noise, rounding = noise, errorOf = finite }: Growth,
@@ -259,9 +285,6 @@ function growthCheck(
 	if (!(now > noise) || allowed === undefined || !(growth > allowed)) return [];
 	const from = before > noise ? twoDigits(before) : `noise (${twoDigits(before)})`;
 	const within = existing ? "" : ", still within the limits of the golden";
-	const bounds = Object.entries({ warns: warn, fails: fail }).flatMap(([what, limit]) =>
-		limit === undefined ? [] : `${formatTimes(limit)} ${what}`,
-	);
 	return [
 		{
 			output,
@@ -273,7 +296,7 @@ function growthCheck(
 			pass: false,
 			severity: fails ? "fail" : "warn",
 			elements,
-			detail: `the ${precision} error grew ${formatTimes(growth)}: its ${label} went from ${from} in the base to ${twoDigits(now)}${within}; growth above ${bounds.join(", above ")}`,
+			detail: `the ${precision} error grew ${formatTimes(growth)}, ${limitText({ growth, certain, times: now / rounding }, { allowed, fail }, precision)}; its ${label} went from ${from} in the base to ${twoDigits(now)}${within}`,
 		},
 	];
 }

@@ -6,6 +6,7 @@ import { toDType } from "../../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
 import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
 import { outputsOf } from "../compare/judge.ts";
+import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
 import { formatShape, own, type Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
@@ -84,7 +85,7 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 	return JSON.stringify(essence(left)) === JSON.stringify(essence(right));
 }
 
-function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
+function essence({ model, outputs, detections, cases, policy, sequence }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
 		Object.entries(files).map(([name, file]) => {
 			const { sha256, dtype, shape, tensorSha256 = null } = file;
@@ -95,6 +96,7 @@ function essence({ model, outputs, detections, cases, policy }: GoldenManifest):
 		outputs,
 		detections ?? null,
 		policy ?? null,
+		sequence ?? null,
 		cases.map(({ id, inputs, outputs: of }) => [id, hashes(inputs), hashes(of)]),
 	];
 }
@@ -150,11 +152,14 @@ type Side = "input" | "output";
  */
 export function validateAgainstModel(
 	manifest: GoldenManifest,
-	model: OnnxModel,
+	file: OnnxModel,
 	sides: "inputs" | "both" = "both",
 ): void {
+	const model = overSteps(file, manifest.sequence);
 	const misfit =
-		findInputMisfit(manifest, model) ?? (sides === "both" ? findOutputMisfit(manifest, model) : null);
+		sequenceMisfit(manifest, file) ??
+		findInputMisfit(manifest, model) ??
+		(sides === "both" ? findOutputMisfit(manifest, model) : null);
 	if (misfit === null) return;
 	throw new ConfigError({
 		code: "golden-other-model",

@@ -11,6 +11,7 @@ import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
 import { scopesOf } from "../../../core/onnx/walk.ts";
 import { checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
 import { type Tensor, tensorMap } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { judgeSet, type SetRef } from "../whole-set/judge-set.ts";
@@ -20,6 +21,11 @@ const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
+/** fp32: of the other build of ONNX Runtime, or what stands in for it. */
+export type Rounded = Emulated | "fp32";
+export const roundedPrecisions: readonly Rounded[] = [...emulatedPrecisions, "fp32"];
+/** Nothing is emulated for them. An engine of these rounds more than one of fp32, so it is allowed at least as much. */
+const coarsePrecisions = ["int8", "fp8", "int4", "fp4"] as const;
 
 export const rules = {
 	/**
@@ -72,7 +78,7 @@ interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
 	/** Relative L2. */
-	rounding: Readonly<Partial<Record<Emulated, number>>>;
+	rounding: Readonly<Partial<Record<Rounded, number>>>;
 	peakRatio: number;
 }
 
@@ -98,9 +104,11 @@ function amplifiedRounding({ rounding, isQuantised, normalisesInstances }: Stray
 }
 
 export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
-	const { dtype, noise, peakRatio } = strayed;
+	const { dtype, noise, peakRatio, rounding } = strayed;
+	const { fp32: ofOther = 0 } = rounding;
 	const single = Math.max(
 		rules.othersAt * noise,
+		Number.isFinite(ofOther) ? ofOther : 0,
 		floorOf(undefined, dtype),
 		rules.absolute * peakRatio,
 		amplifiedRounding(strayed),
@@ -109,11 +117,13 @@ export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, St
 	const fp32 = { stray: single, limit: withRoom(single) };
 	const limits: Partial<Record<Precision, StrayAt>> = { fp32 };
 	for (const precision of emulatedPrecisions) {
-		const error = strayed.rounding[precision];
+		const error = rounding[precision];
 		if (error === undefined || !Number.isFinite(error)) continue;
 		const stray = Math.max(error, usualRoundings[precision], single);
 		limits[precision] = { stray, limit: Math.max(withRoom(stray), fp32.limit) };
 	}
+	for (const precision of coarsePrecisions)
+		if (defaultTolerances[precision].relativeL2 < fp32.limit) limits[precision] = fp32;
 	return limits;
 }
 
@@ -139,6 +149,12 @@ export function growthOf(kind: string): Growth {
 	return growths[kind] ?? "share";
 }
 
+/**
+ * The smallest distance from its best value that a metric of two fp32 outputs can be held to. SSIM divides by 1e-4 of the squared
+ * range where an image is flat, so an error of 1e-5 of the range, which fp32 may have, counts 1e-6.
+ */
+const finest: Readonly<Record<string, number>> = { ssim: 1e-6, cosine: 1e-7, kl: 1e-7 };
+
 export function scaledLimit(
 	kind: string,
 	bound: "at-most" | "at-least",
@@ -148,8 +164,9 @@ export function scaledLimit(
 	if (growth === "decibels")
 		return Number.isFinite(value) ? Math.floor(10 * (value - 20 * Math.log10(times))) / 10 : null;
 	const measured = bound === "at-most" ? value : 1 - value;
-	const away = measured * (growth === "square" ? times ** 2 : times);
-	if (!(away > 0) || !Number.isFinite(away)) return null;
+	const scaled = measured * (growth === "square" ? times ** 2 : times);
+	if (!(scaled > 0) || !Number.isFinite(scaled)) return null;
+	const away = Math.max(scaled, finest[kind] ?? 0);
 	if (growth === "count") return Math.ceil(away);
 	const limit = roundedUp(growth === "share" ? Math.min(away, rules.mostChanged) : away);
 	if (bound === "at-most") return limit;

@@ -49,6 +49,13 @@ function pictureLayout(shape: readonly number[], channels: readonly number[]): "
 	return channels.includes(shape.at(-1) ?? 0) && isTall(shape, -3) ? "last" : null;
 }
 
+/** A decoder's scores of the next token. */
+export function guessScores(tensors: readonly Tensor[]): Guess | null {
+	const scores = tensors.every(({ dtype, shape }) => isFloating(dtype) && (shape.at(-1) ?? 0) >= minColumns);
+	if (!scores || tensors.length === 0 || everyRow(tensors, -1, isDistribution)) return null;
+	return { semantic: "logits", axis: -1, because: "it scores the next token after each step" };
+}
+
 type Rule = (shape: readonly number[], tensors: readonly Tensor[]) => Guess | null;
 
 const minColumns = 8;

@@ -5,21 +5,26 @@ import { twoDigits } from "../../../core/text/units.ts";
 import { axisFromStart, elementCount, isFloating, sliceLabel, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-floor.ts";
-import { type Guess, guessSemantic } from "./propose-semantic.ts";
+import { type Guess, guessScores, guessSemantic } from "./propose-semantic.ts";
 
 export function proposeOutput({
 	tensors,
 	noise,
 	batched,
+	steps,
 }: {
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
 	batched: boolean;
+	/** The axis along which a decoder's steps lie. */
+	steps?: number | undefined;
 }): { output: GoldenOutput; why: string[] } {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
-	const guess = guessSemantic(filled);
+	const guess = (steps !== undefined && guessScores(filled)) || guessSemantic(filled);
 	const [first] = filled;
-	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
+	const axis = steps ?? 0;
+	const isSliced = (batched || steps !== undefined) && first !== undefined && first.shape.length > axis;
+	const batchAxis = isSliced ? { batchAxis: axis } : {};
 	const { semantic, because } = guess;
 	const why = [`Treated as ${semantic === "tensor" ? "plain numbers" : semantic}, because ${because}.`];
 	const isFloat = first !== undefined && isFloating(first.dtype);

@@ -3,7 +3,11 @@
 import type { DType } from "../../../../generated/golden.ts";
 import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
+import type { LoadRequest } from "../../../core/load/measured.ts";
+import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
+import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { readFigures } from "./figures.ts";
 
 const protocolVersion = 1;
 
@@ -157,12 +161,23 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** In order, not copied. `beside`: ids of the same case at the same time, each with a result. `runs`: to be timed. */
+interface CaseOptions {
+	/** Ids of the same case at the same time, each with a result. */
+	beside?: readonly string[];
+	/** To be timed. */
+	runs?: number | undefined;
+	/** For the engine beside it. */
+	ofBeside?: true | undefined;
+	sequence?: Sequence | undefined;
+}
+
+/** In order, not copied. */
 export function encodeCase(
 	id: string,
-	inputs: Readonly<Record<string, Tensor>>,
-	{ beside = [], runs }: { beside?: readonly string[]; runs?: number | undefined } = {},
+	given: Readonly<Record<string, Tensor>>,
+	{ beside = [], runs, ofBeside, sequence }: CaseOptions = {},
 ): Uint8Array[] {
+	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
 		name,
@@ -172,14 +187,21 @@ export function encodeCase(
 	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-	const kind = runs === undefined ? "case" : "start-up";
-	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, tensors };
+	const kind = sequence !== undefined ? "sequence" : runs === undefined ? "case" : "start-up";
+	const plan = sequence && { ...sequence, spans: spansOf(sequence, given).map(({ from, to }) => [from, to]) };
+	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, ofBeside, plan, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
 /** Answered by a result without outputs. */
 export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
 	return encodeHeader({ kind: "refit", id, weights }, 0);
+}
+
+/** Answered by figures. */
+export function encodeLoad(id: string, { arrivalsMs, ...request }: LoadRequest): Uint8Array[] {
+	const arrivals = float64Bytes(arrivalsMs);
+	return [encodeHeader({ kind: "load", id, ...request }, arrivals.length), arrivals];
 }
 
 export function encodeEnd(): Uint8Array {
@@ -193,7 +215,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "result":
 			return parseResult(header, payload);
 		case "figures":
-			return parseFigures(header);
+			return figuresMessage(header, payload);
 		case "error":
 			return parseError(header);
 		case "end":
@@ -250,16 +272,10 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		: { kind: "unsupported-output", id, message: unsupported };
 }
 
-function isNumbers(value: unknown): value is number[] {
-	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
-}
-
-function parseFigures({ id, ...figures }: Header): WorkerMessage | string {
-	const { parts, runs, steps, samples } = figures;
-	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
-	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
-	if (typeof id !== "string" || !(isStart || isSoak)) return "figures that cannot be read";
-	return { kind: "figures", id, figures: figures as unknown as WorkerFigures };
+function figuresMessage({ id, ...header }: Header, payload: Uint8Array): WorkerMessage | string {
+	const figures = readFigures(header, payload);
+	if (typeof id !== "string" || figures === null) return "figures that cannot be read";
+	return { kind: "figures", id, figures };
 }
 
 interface Entry {

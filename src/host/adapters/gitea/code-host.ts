@@ -35,6 +35,8 @@ export function giteaCodeHost(options: GitHubOptions): CodeHost {
 	return {
 		...githubCodeHost(options),
 		pause: api.pause,
+		// Gitea lists them oldest first.
+		newestComments: null,
 		async login() {
 			const answer = await api.user((data) => textOf(fieldsOf(data)["login"]) || null);
 			return answer.state === "done" ? answer.value : null;

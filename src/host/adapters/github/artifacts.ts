@@ -13,6 +13,7 @@ import type {
 import { otherNames } from "../../formats/github/names.ts";
 import { asKnownServer } from "./env.ts";
 import { attempt, unsupported, withTimeout } from "./faults.ts";
+import { takeFile } from "./part-archive.ts";
 
 interface ArtifactOptions {
 	run: WorkflowRun;
@@ -106,21 +107,28 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 				return { artifacts: known.sort((a, b) => a.id - b.id) };
 			});
 		},
-		fetch: ({ id, name, bytes, digest }, folder) =>
-			attempt(`download of the artifact ${name}`, async () => {
-				const path = join(folder, String(id));
-				await mkdir(path, { recursive: true });
-				const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
-				const use = await openClient(run);
-				const { digestMismatch } = await withTimeout(
-					listMs + bytes / bytesPerMs,
-					use((client) => client.downloadArtifact(id, options)),
-				);
-				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
-				const [file] = await readdir(path);
-				if (file === undefined) throw new Error("no file was downloaded");
-				return { path: join(path, file) };
-			}),
+		async take({ id, name, bytes, digest }, wanted) {
+			const path = join(wanted.temp, String(id));
+			await mkdir(path, { recursive: true });
+			try {
+				const fetched = await attempt(`download of the artifact ${name}`, async () => {
+					const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
+					const use = await openClient(run);
+					const { digestMismatch } = await withTimeout(
+						listMs + bytes / bytesPerMs,
+						use((client) => client.downloadArtifact(id, options)),
+					);
+					if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
+					const [file] = await readdir(path);
+					if (file === undefined) throw new Error("no file was downloaded");
+					return { file: join(path, file) };
+				});
+				if (fetched.state === "failed") return { state: "refused", reason: fetched.fault.message };
+				return await takeFile(fetched.file, wanted.name, wanted.limits);
+			} finally {
+				await rm(path, { recursive: true, force: true });
+			}
+		},
 	};
 }
 

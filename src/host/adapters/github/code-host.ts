@@ -10,6 +10,7 @@ import type {
 	ReportDraft,
 	RunFacts,
 } from "../../../ports/code-host.ts";
+import { parsePull } from "../../formats/github/event.ts";
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import { type Api, type GitHubOptions, openApi } from "./request.ts";
 
@@ -68,6 +69,10 @@ function commentCalls(api: Api) {
 				permission,
 				parse: (data) => parseList(data, parse),
 			}),
+		newestComments: () => {
+			const given = { sort: "created", direction: "desc", per_page: 100 };
+			return ask("comments", "GET /issues/comments", given, (data) => parseList(data, parse));
+		},
 		createComment: (issue, body, on) =>
 			api.asking(on === "issue" ? "issues: write" : permission)(
 				"comment",
@@ -168,6 +173,13 @@ export function githubRunFacts(options: GitHubOptions): RunFacts {
 	const api = openApi(options);
 	return {
 		run: (id) => api.asking("actions: read")("run", "GET /actions/runs/{run_id}", { run_id: id }, parseRun),
+		pull: (number) =>
+			api.asking("pull-requests: read")(
+				"pull",
+				"GET /pulls/{pull_number}",
+				{ pull_number: number },
+				parsePull,
+			),
 		openPulls: ({ headRepository, headBranch }) => {
 			const given = { state: "open", head: `${headRepository.split("/")[0]}:${headBranch}`, per_page: 100 };
 			return api.asking("pull-requests: read")("pulls", "GET /pulls", given, (data) =>

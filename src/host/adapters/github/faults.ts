@@ -114,7 +114,7 @@ const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 	"github-rejected":
 		"Fix what GitHub reports. Artifacts and caches can be deleted in the settings of the repository.",
 	"github-unsupported":
-		"Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
+		"Use the action, not a `run:` step; on GitHub Enterprise Server, give the gate and the report the input `parts`.",
 };
 
 export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {

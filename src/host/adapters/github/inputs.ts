@@ -55,11 +55,13 @@ function readShownInputs() {
 		/** "" if the workflow gives none. */
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
-		comment: oneOf("comment", ["auto", "changes", "never"]),
+		comment: oneOf("comment", ["changes", "auto", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
 		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
+		/** A folder that takes the place of artifacts, or "". */
+		parts: getInput("parts"),
 		...(days !== "" && { retentionDays: readDays(days) }),
 	};
 }

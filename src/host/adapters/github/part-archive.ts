@@ -4,16 +4,10 @@ import { crc32, inflateRawSync } from "node:zlib";
 import { fileSource } from "../../../adapters/process/input-file.ts";
 import type { ByteSource } from "../../../formats/bytes/byte-source.ts";
 import { findZipEntries, type ZipEntry } from "../../../formats/zip/zip.ts";
-
-type Taken = { state: "read"; text: string } | { state: "absent" } | { state: "refused"; reason: string };
-
-interface TakeLimits {
-	packedBytes: number;
-	bytes: number;
-}
+import type { TakeLimits, TakenFile } from "../../../ports/code-host.ts";
 
 /** The name must be an entry's, so no path is followed. */
-export async function takeFile(archive: string, name: string, limits: TakeLimits): Promise<Taken> {
+export async function takeFile(archive: string, name: string, limits: TakeLimits): Promise<TakenFile> {
 	const file = await open(archive);
 	try {
 		const { size } = await file.stat();
@@ -31,11 +25,11 @@ export async function takeFile(archive: string, name: string, limits: TakeLimits
 	}
 }
 
-function refused(reason: string): Taken {
+function refused(reason: string): TakenFile {
 	return { state: "refused", reason };
 }
 
-function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken {
+function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): TakenFile {
 	if (entry.isLink) return refused(`Its ${entry.name} is a symbolic link.`);
 	if (entry.bytes > limits.bytes || entry.packedBytes > limits.bytes)
 		return refused(`Its ${entry.name} has ${entry.bytes} bytes; at most ${limits.bytes} are read.`);
@@ -44,10 +38,14 @@ function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken 
 	if (bytes === null || bytes.length !== entry.bytes)
 		return refused(`Its ${entry.name} does not have the size in its directory.`);
 	if (crc32(bytes) !== entry.crc32) return refused(`Its ${entry.name} does not match its checksum.`);
+	return decodeFile(bytes, entry.name);
+}
+
+export function decodeFile(bytes: Uint8Array, name: string): TakenFile {
 	try {
 		return { state: "read", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
 	} catch {
-		return refused(`Its ${entry.name} is not UTF-8 text.`);
+		return refused(`Its ${name} is not UTF-8 text.`);
 	}
 }
 

@@ -99,6 +99,7 @@ export function gitlabNotes({ notesUrl, noteUrl, userUrl, token }: Pipeline, sec
 			}
 			return { state: "done", comments };
 		},
+		newestComments: null,
 		createComment: (_, body) => one({ method: "POST", url: notesUrl, body }),
 		updateComment: (id, body) => one({ method: "PUT", url: `${notesUrl}/${id}`, body }),
 		async deleteComment(id) {

@@ -68,7 +68,7 @@ async function removeTraces(out: string): Promise<void> {
 /** A scheduled run that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots): Promise<void> {
 	const inputs = readPublishInputs();
-	const known = await readRun(readEnvironment(), inputs.token);
+	const known = await readRun(readEnvironment(), inputs);
 	if (known === null) return;
 	const configPath = getState("config") || "trtgate.yml";
 	const context = { ...known, inputs, configPath, outFolder, roots };

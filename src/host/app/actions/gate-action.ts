@@ -6,10 +6,11 @@ import type { Result } from "../../../../generated/result.ts";
 import { cacheFolder } from "../../../app/compose.ts";
 import { chooseConfig } from "../../../app/config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../../../app/exit.ts";
-import { gate } from "../../../app/gate.ts";
+import { type GateOptions, gate } from "../../../app/gate.ts";
 import { outRoots } from "../../../app/out-folder.ts";
 import { stopOnSignals } from "../../../app/signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../../../app/terminal.ts";
+import { ConfigError } from "../../../core/errors.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
 import { reportFiles } from "../../../stages/report.ts";
@@ -17,7 +18,7 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/event.ts";
+import { cacheWriteRefusal, isUntrustedRun, type RunEvent } from "../../formats/github/event.ts";
 import {
 	publishNoResult,
 	reportNoResult,
@@ -39,12 +40,13 @@ interface Job {
 	stop: { requested: boolean };
 }
 
-export async function runAction(): Promise<number> {
+/** @param ports in place of the real ones, for a replay. */
+export async function runAction(ports?: GateOptions["ports"]): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	let job: Job | null = null;
 	try {
 		job = await openJob(terminal);
-		const ran = await runJob(job);
+		const ran = await runJob(job, ports);
 		if (ran === null) return exitCodes.internal;
 		await publishJob(job, ran);
 		const exit = exitOfResult(ran.result);
@@ -69,7 +71,7 @@ async function writeNoResultOutputs(
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const inputs = readPublishInputs();
-	const known = await readRun(environment, inputs.token);
+	const known = await readRun(environment, inputs);
 	const cwd = environment.workspace ?? terminal.cwd;
 	const context = known && { ...known, inputs };
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
@@ -101,20 +103,23 @@ interface FinishedRun {
 	outFolder: string;
 }
 
-async function runJob(job: Job): Promise<FinishedRun | null> {
+async function runJob(job: Job, ports: GateOptions["ports"]): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop, terminal } = job;
 	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
+	const requested = requestedCommit(context?.event);
 	// The measurement does not wait for it.
 	const announced = context === null ? undefined : announce("measuring", configPath, context);
 	const completed = await gate({
 		cwd,
 		workspace: cwd,
 		...inputs,
+		...(requested !== undefined && { head: requested }),
 		inputs: overrides,
 		environment: environmentOf(job),
+		ports,
 		event: context?.event,
 		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
 		...accessOf(job.inputs),
@@ -134,6 +139,18 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
 	return { result, outFolder };
+}
+
+/** @throws ConfigError git-ref if it is no longer the pull request's head. */
+function requestedCommit(event: RunEvent | undefined): string | undefined {
+	if (event?.kind !== "pull-request" || event.newestSha === undefined) return undefined;
+	const { number, headSha, newestSha } = event;
+	if (headSha === newestSha) return headSha;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The comment asks for ${headSha.slice(0, 7)}, which is not the head of pull request ${number}; expected ${newestSha.slice(0, 7)}.`,
+		fix: "Review what was pushed, and comment again with the hash of the last commit.",
+	});
 }
 
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {

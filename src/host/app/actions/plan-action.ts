@@ -49,9 +49,9 @@ export async function runPlanAction(): Promise<number> {
 		for (const { name, runner, only } of jobs)
 			log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
-		const known = inputs.announce ? await readRun(environment, inputs.token) : null;
+		const known = inputs.announce ? await readRun(environment, inputs) : null;
 		if (known === null) return exitCodes.ok;
-		const shown = { ...inputs, comment: "auto", checkRun: true, issue: "false" } as const;
+		const shown = { ...inputs, parts: "", comment: "auto", checkRun: true, issue: "false" } as const;
 		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, { ...known, inputs: shown });
 		return exitCodes.ok;
 	} catch (error) {

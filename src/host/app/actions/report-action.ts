@@ -61,7 +61,7 @@ async function report(): Promise<number> {
 	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
 	const { run, event, host } = await requireRun(
 		environment,
-		inputs.token,
+		inputs,
 		"`trtgate report --merge DIR…` merges results",
 	);
 	const expected = inputs.expected === "" ? [onlyPart(inputs)] : parseMatrix(inputs.expected);
@@ -124,6 +124,7 @@ async function partsThatCount(
 }
 
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
+	if (subject.isRequested) return [subject.sha];
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
 		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),

@@ -38,13 +38,14 @@ export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
 ): Promise<boolean> {
-	const { run, inputs, configPath } = context;
+	const { run, event, inputs, configPath } = context;
+	const sha = event.kind === "pull-request" && event.newestSha !== undefined ? event.headSha : run.sha;
 	try {
 		const result = resultWithoutRun(records, {
 			version,
 			startedAt: new Date().toISOString(),
 			configPath,
-			head: { label: "head", commit: isCommit(run.sha) ? run.sha : undefined, ref: run.ref || undefined },
+			head: { label: "head", commit: isCommit(sha) ? sha : undefined, ref: run.ref || undefined },
 			run: workflowJob(run, inputs.name),
 			files: [...reportList],
 		});

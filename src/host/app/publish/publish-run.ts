@@ -69,8 +69,8 @@ export function planPublish(
 ): { plan: PublishPlan; skipped: Published[] } {
 	const { name, issue, comment, checkRun } = inputs;
 	const pull = event.kind === "pull-request" ? event : null;
-	// The token of pull_request_target can write even for a fork's change.
-	const readOnly = pull?.isFork === true && run.eventName !== "pull_request_target";
+	// The token of these events can write even for a fork's change.
+	const readOnly = pull?.isFork === true && !["pull_request_target", "issue_comment"].includes(run.eventName);
 	const isAlarmed = issue === "auto" ? event.kind === "schedule" : issue === "true";
 	const label = [name, configPath === "trtgate.yml" ? "" : configPath].filter((part) => part !== "");
 	const plan: PublishPlan = {

@@ -1,5 +1,5 @@
 // Reads the event of a workflow run, whose payload is untrusted, and says which caches such a run may use.
-import { fieldsOf } from "../../../core/found.ts";
+import { fieldsOf, isObject } from "../../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName, shortName, slug } from "./names.ts";
 
 type Fields = ReturnType<typeof fieldsOf>;
@@ -8,7 +8,7 @@ export type RunEvent =
 	| PullRequestEvent
 	| PushEvent
 	| { kind: "tag"; tag: string; sha: string }
-	| { kind: "schedule" | "dispatch"; ref: string; sha: string }
+	| { kind: "schedule" | "dispatch"; ref: string; sha: string; defaultBranch?: string | undefined }
 	| { kind: "merge-group"; headSha: string; baseSha: string; baseRef: string }
 	| WorkflowRunEvent
 	| { kind: "other"; name: string; sha: string };
@@ -23,6 +23,8 @@ export interface PullRequestEvent {
 	mergeSha?: string;
 	/** Or the head's repository is gone. */
 	isFork: boolean;
+	/** The head by now, where a comment asks for `headSha`. */
+	newestSha?: string;
 }
 
 export interface PushEvent {
@@ -69,10 +71,10 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 			return isRefName(tag) && sha !== "" ? { kind: "tag", tag, sha } : other;
 		}
 		case "schedule":
-			return { kind: "schedule", ref: branchOrTag(run.ref), sha };
+			return { kind: "schedule", ref: branchOrTag(run.ref), sha, ...defaultBranchOf(root) };
 		case "workflow_dispatch":
 		case "repository_dispatch":
-			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha };
+			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha, ...defaultBranchOf(root) };
 		case "merge_group":
 			return parseMergeGroup(fieldsOf(root["merge_group"])) ?? other;
 		case "workflow_run":
@@ -80,6 +82,36 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 		default:
 			return other;
 	}
+}
+
+export type CommentRequest =
+	| { state: "asked"; number: number; commit: string }
+	| { state: "refused"; why: string };
+
+const members: readonly unknown[] = ["OWNER", "MEMBER", "COLLABORATOR"];
+
+/**
+ * `/gate COMMIT` in the first line of a new comment. The writer names the commit, in full, because the event does not: the head
+ * may move while the comment is written.
+ */
+export function parseRequest(payload: unknown): CommentRequest {
+	const { action, issue: given, comment } = fieldsOf(payload);
+	const { number, pull_request: pull } = fieldsOf(given);
+	const { body, author_association: association } = fieldsOf(comment);
+	const refused = (why: string): CommentRequest => ({ state: "refused", why });
+	if (action !== "created") return refused("it is not new");
+	if (!isId(number) || !isObject(pull)) return refused("it is on no pull request");
+	if (!members.includes(association)) return refused("its writer is no member of the repository");
+	const commit = /^\/\S+[ \t]+(\S+)\s*?(?:\n|$)/.exec(typeof body === "string" ? body : "")?.[1];
+	return isCommit(commit) ? { state: "asked", number, commit } : refused("it names no commit in full");
+}
+
+/** The target and the head of a pull request, as the API has it. */
+export function parsePull(data: unknown): Omit<PullRequestEvent, "kind" | "number"> | null {
+	const pull = parsePullRequest(fieldsOf({ pull_request: data }), { sha: "", ref: "" });
+	if (pull === null) return null;
+	const { headSha, baseRef, baseSha, isFork } = pull;
+	return { headSha, baseRef, baseSha, isFork };
 }
 
 /** A run that was started by hand on a tag counts as its release. */
@@ -135,15 +167,19 @@ function parsePush(root: Fields, run: RunFacts): RunEvent | null {
 	const [before, after] = [root["before"], root["after"]];
 	const sha = isCommit(after) ? after : run.sha;
 	if (branch === null || sha === "") return null;
-	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
 	return {
 		kind: "push",
 		ref: branch,
 		before: isCommit(before) ? before : null,
 		after: sha,
 		isForced: root["forced"] !== false,
-		...(isRefName(defaultBranch) ? { defaultBranch } : {}),
+		...defaultBranchOf(root),
 	};
+}
+
+function defaultBranchOf(root: Fields): { defaultBranch?: string } {
+	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
+	return isRefName(defaultBranch) ? { defaultBranch } : {};
 }
 
 function parseMergeGroup(group: Fields): RunEvent | null {

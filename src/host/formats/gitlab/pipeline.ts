@@ -40,8 +40,10 @@ function eventOf(env: Variables): RunEvent {
 	const [tag, branch, source] = [env["CI_COMMIT_TAG"], env["CI_COMMIT_BRANCH"], env["CI_PIPELINE_SOURCE"]];
 	if (source === "merge_request_event") return mergeRequest(env, sha);
 	if (isRefName(tag) && sha !== "") return { kind: "tag", tag, sha };
+	const defaultBranch = env["CI_DEFAULT_BRANCH"];
+	const main = isRefName(defaultBranch) ? { defaultBranch } : {};
 	if (source === "push" && isRefName(branch) && sha !== "") {
-		const [before, defaultBranch] = [env["CI_COMMIT_BEFORE_SHA"], env["CI_DEFAULT_BRANCH"]];
+		const before = env["CI_COMMIT_BEFORE_SHA"];
 		return {
 			kind: "push",
 			ref: branch,
@@ -49,11 +51,11 @@ function eventOf(env: Variables): RunEvent {
 			after: sha,
 			// GitLab does not say; only an ancestor is then compared with.
 			isForced: true,
-			...(isRefName(defaultBranch) ? { defaultBranch } : {}),
+			...main,
 		};
 	}
 	const ref = isRefName(branch) ? branch : "";
-	return { kind: source === "schedule" ? "schedule" : "dispatch", ref, sha };
+	return { kind: source === "schedule" ? "schedule" : "dispatch", ref, sha, ...main };
 }
 
 /** In a pipeline for merged results, CI_COMMIT_SHA is the merge of both branches. */

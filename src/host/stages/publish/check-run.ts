@@ -21,7 +21,7 @@ export interface PublishPlan {
 	/** Not the merge that GitHub tests. */
 	sha: string;
 	pullRequest: number | null;
-	/** changes: as auto, but not created while all gates pass. */
+	/** changes: as auto, but while all gates pass none is created, except for the first in the repository. */
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
 	alarm: AlarmSource | null;
@@ -47,10 +47,10 @@ export function markerOf({ id, run, sha }: CommentPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
-/** Anyone can copy a marker. */
+/** Anyone can copy a marker. @param id null: of any gate. */
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
-	id: string,
+	id: string | null,
 	codeHost: Pick<CodeHost, "login">,
 ): Promise<(Item & { marker: Marker })[]> {
 	const marked = items.flatMap((item) => {

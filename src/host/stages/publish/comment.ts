@@ -37,9 +37,16 @@ export async function publishComment(
 		return skipped("a newer run has commented already");
 	const [oldest, ...younger] = own.comments;
 	if (oldest !== undefined) return update(context, oldest, younger);
-	if (mode === "changes" && result.outcome === "pass")
-		return skipped("all pass, and there is no comment yet");
+	if (mode === "changes" && result.outcome === "pass" && !(await isFirst(codeHost)))
+		return skipped("all pass, and it is not the first comment in this repository");
 	return create(context);
+}
+
+/** So that people see that it works. What the host does not tell is no reason to comment. */
+async function isFirst(codeHost: CommentHost): Promise<boolean> {
+	const listed = await codeHost.newestComments?.();
+	if (listed?.state !== "done") return false;
+	return (await ownOf(listed.comments, null, codeHost)).length === 0;
 }
 
 async function findOwn({

@@ -270,10 +270,26 @@ it.each<[number, number, Threshold | undefined, GoldenCheck["severity"] | undefi
 );
 
 it("an error that grew is reported by how much, and still within the limits", () => {
-	expect(growthOf(judgeGrowth(3e-3, 1e-3))[0]?.detail).toMatch(
-		/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits.*above 2× warns, above 10× fails/,
+	expect(growthOf(judgeGrowth(3e-3, 1e-3))[0]?.detail).toBe(
+		"the fp16 error grew 3×, above 2×: warns, and fails above 10×; its relative L2 went from 0.001 in the base to 0.003, still within the limits of the golden",
 	);
 });
+
+it.each<[number, number, Threshold | undefined, string]>([
+	[1.1e-2, 1e-3, undefined, "11×, above 10×: fails"],
+	[1.1e-2, 1e-3, { warn: 2 }, "11×, above 2×: warns"],
+	// From 1e-5, the noise; the rounding of fp16 is 3e-4.
+	[2e-4, 1e-6, undefined, "20×, within what fp16 explains: warns"],
+	[2.9e-3, 1e-6, undefined, "290×, but is 9.7× what fp16 explains: warns, and fails above 10× that"],
+	[6e-3, 1e-6, undefined, "600×, and is 20× what fp16 explains: fails"],
+])(
+	"an error that grew to %f from %f in the base names the limit of %j that holds: %s",
+	(head, base, errorGrowth, says) => {
+		const [check] = growthOf(judgeGrowth(head, base, errorGrowth && { errorGrowth }));
+		expect(check?.detail).toContain(`the fp16 error grew ${says}; `);
+		expect(says).toContain(`${check?.severity}s`);
+	},
+);
 
 it("an error that grew is not reported if the case fails anyway, and obeys the golden's own factor and noise floor", () => {
 	const manifest = manifestOf({ y: golden });

@@ -267,6 +267,16 @@ it.each<[string, object, Record<string, number>]>([
 		{ isQuantised: true, rounding: { tf32: 0.002 } },
 		{ fp32: 0.03, tf32: 0.03 },
 	],
+	[
+		"what another build of a quantised model differs by, also at coarser precisions",
+		{ isQuantised: true, rounding: { fp32: 0.13, tf32: 0.1 } },
+		{ fp32: 0.39, tf32: 0.39, int8: 0.39, fp8: 0.39, int4: 0.39, fp4: 0.39 },
+	],
+	[
+		"the defaults of coarser precisions where they allow more",
+		{ isQuantised: true, rounding: { fp32: 0.03 } },
+		{ fp32: 0.09, int8: 0.09 },
+	],
 	["room for rounding of the largest value", { peakRatio: 1e4, rounding: {} }, { fp32: 3e-3 }],
 	["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
 ])("limits of relative L2 are %s", (_, more, expected) => {
@@ -297,7 +307,7 @@ const classCount = 8;
 const logitValues = Array.from({ length: 16 * classCount }, (_, index) => 4 * Math.sin(index * index + 1));
 const logits = float32(logitValues, [16, classCount]);
 const wave = floats([1, 1, 32, 32], (index) => 1 + Math.sin(index / 9));
-const shares = { fp16: 1e-3, tf32: 8e-4, bf16: 8e-3 } as const;
+const shares: Partial<Record<Precision, number>> = { fp16: 1e-3, tf32: 8e-4, bf16: 8e-3 };
 
 type Specs = [ComparatorSpec, ...ComparatorSpec[]];
 
@@ -353,4 +363,25 @@ it("deriveLimits keeps default limits if no precision was emulated, and lets no 
 	expect(plain.why).toContain("other precisions keep their defaults");
 	const [integers] = derive(logits, [{ kind: "allclose", rtol: 0, atol: 0, tolerance: 0 }]).found;
 	expect(integers?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
+});
+
+it("deriveLimits lets the share of rows that another build keeps pass at fp32, and at every coarser precision", () => {
+	const { found } = derive(wave, [{ kind: "relative-l2" }, { kind: "recall-at-k", k: 3, axis: -1 }], {
+		fp32: 0.3,
+	});
+	const { tolerance } = found[1] ?? {};
+	const limits = (["fp32", "fp16", "int8"] as const).map(
+		(precision) => toleranceAt(tolerance, precision) ?? 1,
+	);
+	expect(Math.max(...limits)).toBeLessThan(0.9);
+	expect(new Set(limits).size).toBe(1);
+});
+
+it.each([
+	["ssim", wave, { kind: "ssim", dataRange }, 1e-6],
+	["cosine", wave, { kind: "cosine" }, 1e-7],
+] as const)("deriveLimits holds %s to no more than its arithmetic gives", (_, tensor, spec, finest) => {
+	const { found } = derive(tensor, [{ kind: "relative-l2" }, spec], { fp16: 1e-2 });
+	expect(1 - (toleranceAt(found[1]?.tolerance, "fp32") ?? 1)).toBeGreaterThanOrEqual(0.999 * finest);
+	expect(1 - (toleranceAt(found[1]?.tolerance, "fp32") ?? 1)).toBeLessThan(1e-5);
 });

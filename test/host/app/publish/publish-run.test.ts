@@ -299,6 +299,46 @@ const faults: [string, Fault, Record<string, string>?, RegExp?][] = [
 	["silence after the comment was made", { ...posts, delayMs: 1500, applied: true }],
 ];
 
+const earlier = (author: string) => ({
+	issue: 3,
+	author,
+	body: markerOf(1).replace("trtgate.yml", "other.yml%23l4"),
+});
+
+it.each([
+	["comments if the repository has no comment of ours", [], 1],
+	["comments if only another user has copied our marker", [earlier("octocat")], 1],
+	["is silent after a comment of ours, whatever its pull request and gate", [earlier(bot)], 0],
+])("a pass with `comment: changes` %s", async (_, before, count) => {
+	const { github, comments: ours } = await open();
+	for (const comment of before) github.addComment(comment);
+	for (let at = 0; at < 40; at += 1)
+		github.addComment({ issue: 3, author: "octocat", body: `Comment ${at}.` });
+	// What a gate of pull requests has, and no more.
+	const token = github.token({ contents: "read", "pull-requests": "write" });
+	const published = await publish(
+		passing,
+		planFor(2, { ...commentOnly, comment: "changes" }),
+		hostAt(github.url, token),
+	);
+	expect(published).toMatchObject([{ what: "comment", state: count === 1 ? "done" : "skipped" }]);
+	expect(ours()).toHaveLength(count);
+});
+
+it("a pass with `comment: changes` is silent if GitHub does not tell whether it is the first, and loses nothing", async () => {
+	const { github, show, comments: ours } = await open();
+	const plan = planFor(2, { ...commentOnly, comment: "changes" });
+	github.inject({
+		method: "GET",
+		path: /\/issues\/comments(\?|$)/,
+		status: 403,
+		body: { message: "no" },
+		times: 9,
+	});
+	expect(await show(passing, plan)).toMatchObject([{ what: "comment", state: "skipped" }]);
+	expect(ours()).toEqual([]);
+});
+
 it.each(faults)(
 	"a GitHub fault %s: is reported, changes nothing, and doubles nothing",
 	async (_, fault, missing = {}, says = /^/) => {

@@ -26,6 +26,7 @@ const bot = { login: "dependabot[bot]", id: 49_699_333, type: "Bot" };
 const main = { sha: head, ref: "refs/heads/main" };
 const ofBase = { sha: base, ref: "refs/heads/main" };
 const pushed = { kind: "push", before: base, after: head, isForced: false, defaultBranch: "main" } as const;
+const onMain = { sha: head, defaultBranch: "main" } as const;
 const fork = { headRef: "main", headRepository: stranger };
 const dependabot = { headRef: "dependabot/pip/torch-2.9.1", draft: true, user: bot };
 const pullOf = (options?: Parameters<typeof pullRequest>[1]) => pullRequest({ head, base }, options);
@@ -51,8 +52,8 @@ const cases: [name: string, payload: unknown, run: { sha: string; ref: string },
 	// An annotated tag.
 	["push", push("refs/tags/v1.2.0", zeros, other), at("refs/tags/v1.2.0"), tagged("v1.2.0")],
 	["release", release("v1.2.0"), at("refs/tags/v1.2.0"), tagged("v1.2.0")],
-	["schedule", schedule(), main, { kind: "schedule", ref: "main", sha: head }],
-	["workflow_dispatch", workflowDispatch(topic.ref), topic, { kind: "dispatch", ref: "topic/x", sha: head }],
+	["schedule", schedule(), main, { kind: "schedule", ...onMain, ref: "main" }],
+	["workflow_dispatch", workflowDispatch(topic.ref), topic, { kind: "dispatch", ...onMain, ref: "topic/x" }],
 	["workflow_dispatch", workflowDispatch("refs/tags/v2"), at("refs/tags/v2"), tagged("v2")],
 	[
 		"merge_group",

@@ -1,8 +1,12 @@
 # Stands in for the CUDA driver: device memory is host memory, a stream is done at once.
 import ctypes
+import time
+
+from . import clock
 
 memory = {}
-state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0}
+state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0, "busy_until": 0.0, "streams": 0}
+done_at = {}
 errors = {2: (b"CUDA_ERROR_OUT_OF_MEMORY", b"out of memory"), 700: (b"CUDA_ERROR_ILLEGAL_ADDRESS", b"an illegal memory access was encountered")}
 
 
@@ -56,6 +60,28 @@ def fill(target, value, size, stream):
     return 0
 
 
+def work(seconds, stream):
+    """The GPU does one thing at a time."""
+    state["busy_until"] = max(time.perf_counter(), state["busy_until"]) + seconds
+    done_at[stream] = state["busy_until"]
+
+
+def wait(stream):
+    clock.wait_until(done_at.get(stream, 0.0))
+    return state["lost"]
+
+
+def query(stream):
+    clock.pass_by(2e-5)
+    return 600 if time.perf_counter() < done_at.get(stream, 0.0) else state["lost"]
+
+
+def create_stream(target, flags):
+    state["streams"] += 1
+    target._obj.value = state["streams"]
+    return 0
+
+
 def explain(which):
     def call(number, target):
         target._obj.value = errors[number][which]
@@ -74,8 +100,9 @@ class Driver:
         self.cuDeviceGetAttribute = get_attribute
         self.cuDevicePrimaryCtxRetain = set_to(1)
         self.cuCtxSetCurrent = lambda context: 0
-        self.cuStreamCreate = set_to(7)
-        self.cuStreamSynchronize = lambda stream: state["lost"]
+        self.cuStreamCreate = create_stream
+        self.cuStreamSynchronize = wait
+        self.cuStreamQuery = query
         self.cuMemAlloc_v2 = allocate
         self.cuMemFree_v2 = free
         self.cuMemGetInfo_v2 = get_memory

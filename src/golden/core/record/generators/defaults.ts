@@ -5,8 +5,8 @@ import { didYouMean } from "../../../../core/config/did-you-mean.ts";
 import type { InputValues } from "../../../../core/onnx/input-values.ts";
 import type { OnnxDim } from "../../../../core/onnx/model.ts";
 import { quoteName } from "../../../../core/onnx/quote.ts";
-import { counted } from "../../../../core/text/labels.ts";
-import { isFloating } from "../../tensor/tensor.ts";
+import { counted, listNames } from "../../../../core/text/labels.ts";
+import { elementCount, isFloating, own } from "../../tensor/tensor.ts";
 import { type GeneratorKind, type GeneratorSpec, generatorKinds, imageLayout } from "./generate.ts";
 
 export interface InputToFill {
@@ -40,6 +40,7 @@ export function defaultGenerators(
 
 function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
 	const { name, dtype, shape } = input;
+	if (isPositions(input, values)) return setting({ kind: "positions" }, "places in the sequence");
 	if (values.kind === "range")
 		return data({ kind: "tokens", range: [Math.ceil(values.low), Math.floor(values.high)] }, values.why);
 	if (values.kind === "unused") return setting({ kind: "zeros" }, "the model does not read it");
@@ -54,6 +55,13 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 	return isFloating(dtype)
 		? data({ kind: looksLikePicture(shape) ? "image" : "normal" })
 		: wholeNumbers(dtype, values);
+}
+
+/** Drawn ones would ask for what no user asks. */
+function isPositions({ name, dtype, shape }: InputToFill, values: InputValues): boolean {
+	const last = (shape.at(-1) ?? 1) - 1;
+	const fits = values.kind !== "range" || (values.low <= 0 && values.high >= last);
+	return /position(s|_?ids?)?$/i.test(name) && !isFloating(dtype) && shape.length === 2 && fits;
 }
 
 function placesIn(
@@ -200,6 +208,32 @@ export function isDrawn(specs: readonly GeneratorSpec[]): boolean {
 
 export function isGiven(how: string): boolean {
 	return how === "given" || how.startsWith("given as ");
+}
+
+/** In the description of an input whose values were drawn. */
+export const drawnText = ", SplitMix64";
+const mostNamed = 3;
+
+/** Names the inputs whose values were drawn: those of few numbers, which may be settings, else all. null: there are none. */
+export function describeDrawn(
+	how: Readonly<Record<string, string>>,
+	inputs: Readonly<Record<string, { shape: readonly number[] }>>,
+): { what: string; fix: string } | null {
+	const names = Object.keys(how).filter((name) => how[name]?.includes(drawnText) === true);
+	const few = names.filter((name) => elementCount(own(inputs, name)?.shape ?? []) <= mostParameters);
+	const named = few.length > 0 ? few : names;
+	const [first] = named;
+	if (first === undefined) return null;
+	const list = listNames(
+		named.map((name) => quoteName(name)),
+		mostNamed,
+	);
+	const what = `${list} ${named.length === 1 ? "was" : "were"} drawn as noise`;
+	const example = few.length > 0 ? "const:…" : "KIND:LOW..HIGH";
+	return {
+		what,
+		fix: `Give values, as in --generator ${quoteName(first, "")}=${example}, or real ones with --inputs.`,
+	};
 }
 
 const generatedKinds: readonly (readonly [RegExp, string])[] = [

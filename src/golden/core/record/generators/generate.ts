@@ -11,6 +11,7 @@ export const generatorKinds = [
 	"ones",
 	"const",
 	"length",
+	"positions",
 ] as const;
 export type GeneratorKind = (typeof generatorKinds)[number];
 
@@ -39,6 +40,7 @@ export function generateInput(
 		ones: () => 1,
 		const: () => whole(low),
 		length: () => positions,
+		positions: (index) => index % (shape.at(-1) ?? 1),
 		tokens: () => low + random.below(high - low + 1),
 		uniform: () => whole(low + (high - low) * random.uniform()),
 		image: (index) => whole(low + (high - low) * (pixels[index] ?? 0)),

@@ -4,6 +4,7 @@ import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
 import {
 	defaultGenerators,
+	describeDrawn,
 	formatGenerator,
 	parseGenerator,
 	positionsBeside,
@@ -182,4 +183,21 @@ it("splitMix64 keeps uniform numbers and choices within their bounds, and stream
 			expect(splitMix64(seed, [0, 1]).next()).not.toEqual(splitMix64(seed, [1, 0]).next());
 		}),
 	);
+});
+
+it.each<[string, Record<string, string>, string | undefined]>([
+	[
+		"settings among the data",
+		{ x: "normal, SplitMix64", fmin: "normal, SplitMix64", fmax: "normal, SplitMix64" },
+		'"fmin", "fmax" were drawn as noise',
+	],
+	[
+		"the data, if there are no settings",
+		{ x: "normal, SplitMix64 (why)", fmin: "const:1" },
+		'"x" was drawn as noise',
+	],
+	["nothing, if all were given", { x: "given as images (*.png)", fmin: "const:1" }, undefined],
+])("describeDrawn names %s", (_, how, what) => {
+	const inputs = { x: { shape: [1, 64] }, fmin: { shape: [1] }, fmax: { shape: [] } };
+	expect(describeDrawn(how, inputs)?.what).toBe(what);
 });

@@ -1,0 +1,1 @@
+export{t as cost}from"./app-commands-cost.js";

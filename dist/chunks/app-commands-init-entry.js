@@ -1,1 +1,0 @@
-export{n as init}from"./app-commands-init.js";

@@ -1,1 +1,0 @@
-const e=[`SIGINT`,`SIGTERM`,`SIGHUP`];function t(t){let r=!1,i=e.map(e=>{let i=()=>{r&&n(e),r=!0,t(`interrupted by ${e}`)};return process.on(e,i),()=>void process.off(e,i)});return()=>{for(let e of i)e()}}function n(e){process.once(`exit`,()=>{process.removeAllListeners(e),process.kill(process.pid,e)}),process.exit(3)}export{t};

@@ -1,1 +1,0 @@
-export{r as runRecord}from"./golden-app-record.js";

@@ -1,0 +1,62 @@
+// What `tune` and `try` do with a model that has no golden and no config of its own.
+import type { Result } from "../../../generated/result.ts";
+import { systemClock } from "../../adapters/clock.ts";
+import { defaultMeasure, defaultSettings } from "../../core/config/defaults.ts";
+import { recordGolden } from "../../golden/app/record.ts";
+import { parseRecordOptions } from "../../golden/app/record-options.ts";
+import { compose } from "../compose.ts";
+import { explainError } from "../exit.ts";
+import { type GateOptions, gate } from "../gate.ts";
+import { stopOnSignals } from "../signals.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
+
+export async function readBackend(
+	{ device, trtexec }: { device?: string; trtexec?: string },
+	terminal: Terminal,
+): Promise<Result["backend"]> {
+	const config = { ...defaultSettings, measure: defaultMeasure, ...(device && { device }) };
+	const progress = progressFor(terminal, { quiet: true });
+	const { ports, processes } = compose(config, { ...terminal, progress, ...(trtexec && { trtexec }) });
+	return ports.backend.facts().finally(() => processes.killAll());
+}
+
+/** The options that a command hands on to others. */
+export function sizeOptions(args: { texts(name: "dims" | "shape"): readonly string[] }): string[] {
+	return (["dims", "shape"] as const).flatMap((name) => args.texts(name).map((text) => `--${name}=${text}`));
+}
+
+/** False, with a note, if none can be recorded. Its sensitivity is not tested: its inputs are generated. */
+export async function recordTrialGolden(argv: readonly string[], terminal: Terminal): Promise<boolean> {
+	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
+	try {
+		await recordGolden(await parseRecordOptions([...argv, ...limits], terminal), terminal);
+		return true;
+	} catch (error) {
+		const { text, records } = explainError(error);
+		if (records.some(({ kind }) => kind === "internal")) throw error;
+		terminal.err(`note: Without a golden, errors stay unknown. ${text}`);
+		return false;
+	}
+}
+
+/** A run of the gate that ends in time. */
+export async function runTrial(
+	options: Omit<GateOptions, "cwd" | "environment" | "onStart">,
+	endMs: number,
+	{ cwd, environment }: Terminal,
+): Promise<Result> {
+	const ends: (() => void)[] = [];
+	const { result } = await gate({
+		...options,
+		cwd,
+		environment,
+		onStart(stop) {
+			const leftMs = Math.max(0, endMs - systemClock().now());
+			const timer = setTimeout(() => stop("stopped at --time-limit"), leftMs);
+			ends.push(stopOnSignals(stop), () => clearTimeout(timer));
+		},
+	}).finally(() => {
+		for (const end of ends) end();
+	});
+	return result;
+}

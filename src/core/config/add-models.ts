@@ -1,0 +1,59 @@
+// Adds models to the text of a trtgate.yml, and keeps its comments.
+import { type Document, isMap, isScalar, parseDocument, type YAMLMap } from "yaml";
+
+const asWritten = { lineWidth: 0, verifyAliasOrder: false };
+
+/** @param added lines of each model, as `starterModel` writes them. */
+export function addModels(text: string, added: readonly (readonly string[])[]): string {
+	const document = parseDocument(text);
+	const models = modelsOf(document);
+	const place = models === null ? null : endOfBlock(text, models);
+	return place === null ? addToTree(document, added) : addAt(text, place, added);
+}
+
+function modelsOf({ contents }: Document): YAMLMap | null {
+	const pair = isMap(contents)
+		? contents.items.find(({ key }) => isScalar(key) && key.value === "models")
+		: undefined;
+	return isMap(pair?.value) ? pair.value : null;
+}
+
+interface Place {
+	offset: number;
+	column: number;
+}
+
+/** Behind the comments that belong to the last model, such as that of its golden; null for a map in braces. */
+function endOfBlock(text: string, { flow, items }: YAMLMap): Place | null {
+	const [first, last] = [items[0]?.key, items.at(-1)?.value];
+	const start = isScalar(first) ? first.range?.[0] : undefined;
+	const end = (last as { range?: readonly number[] | null } | null | undefined)?.range?.[1];
+	if (flow === true || start === undefined || end === undefined) return null;
+	const column = start - (text.lastIndexOf("\n", start - 1) + 1);
+	let offset = text[end - 1] === "\n" ? end : lineEnd(text, end);
+	while (new RegExp(`^ {${Math.max(1, column)},}#`).test(text.slice(offset, lineEnd(text, offset))))
+		offset = lineEnd(text, offset);
+	return { offset, column };
+}
+
+function lineEnd(text: string, from: number): number {
+	const at = text.indexOf("\n", from);
+	return at < 0 ? text.length : at + 1;
+}
+
+function addAt(text: string, { offset, column }: Place, added: readonly (readonly string[])[]): string {
+	const before = text.slice(0, offset);
+	const indent = " ".repeat(column);
+	const lines = added.flatMap((model) => ["", ...model.map((line) => indent + line.slice(2))]);
+	const own = `${before.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`;
+	return before + (text.includes("\r\n") ? own.replaceAll("\n", "\r\n") : own) + text.slice(offset);
+}
+
+function addToTree(document: Document, added: readonly (readonly string[])[]): string {
+	for (const lines of added) {
+		const model = parseDocument(lines.map((line) => line.slice(2)).join("\n")).toJS();
+		for (const [name, value] of Object.entries(model))
+			document.setIn(["models", name], document.createNode(value, { flow: true }));
+	}
+	return document.toString(asWritten);
+}

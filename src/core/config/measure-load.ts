@@ -1,0 +1,34 @@
+// Resolves `measure.load`: how requests arrive, and when they are served.
+import type { LoadFile } from "../../../generated/config.ts";
+import type { LoadConfig } from "./config.ts";
+import { defaultMeasure } from "./defaults.ts";
+import type { Resolution } from "./source.ts";
+import { checkPath, parseDuration, parseShare } from "./values.ts";
+
+/** Nearer to the capacity a queue does not settle in a run. */
+const mostLoad = 0.99;
+
+export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
+	const { load } = defaultMeasure;
+	const { when = "nightly", arrivals = load.arrivals, at, "max-batch": maxBatch, together } = file;
+	const pointer = "/measure/load";
+	const time = function* (key: "max-delay" | "duration", byDefault: number): Resolution<number> {
+		const text = file[key];
+		const options = { text: text ?? "", allowsZero: key === "max-delay" };
+		return text === undefined ? byDefault : yield* parseDuration(`${pointer}/${key}`, options);
+	};
+	const share = at === undefined ? load.at : yield* parseShare(`${pointer}/at`, at);
+	const fix = "Write a share such as 80%.";
+	if (share === "off" || share > mostLoad)
+		yield { pointer: `${pointer}/at`, says: `is ${at}`, expected: "a share of the capacity up to 99%", fix };
+	const isDrawn = arrivals === "poisson" || arrivals === "constant";
+	return {
+		when,
+		arrivals: isDrawn ? arrivals : yield* checkPath(`${pointer}/arrivals`, arrivals),
+		at: share === "off" ? load.at : share,
+		...(maxBatch !== undefined && { maxBatch }),
+		...(together !== undefined && { together: together.map((pair) => pair.join(" + ")) }),
+		maxDelayMs: yield* time("max-delay", load.maxDelayMs),
+		durationMs: yield* time("duration", load.durationMs),
+	};
+}

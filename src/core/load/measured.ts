@@ -1,0 +1,99 @@
+// Judges open-loop runs: what a request waited from when it was due.
+import type { Arm, Comparison, MeasuredLoad, MeasuredSide } from "../../../generated/result.ts";
+import type { Pair } from "../compare/pairs.ts";
+import { type JudgeOptions, judgePairs } from "../compare/verdict.ts";
+import { median, quantile } from "../stats/quantile.ts";
+import { formatLimit, formatMs } from "../text/units.ts";
+import { joined, tailBounds } from "./tail.ts";
+
+/** Of one schedule, in ms, with the first items of the case before it as the requests of a batch. */
+export interface LoadRequest {
+	arrivalsMs: Float64Array;
+	/** Inputs whose first size is the batch; none: a request is the whole case. */
+	batched: readonly string[];
+	/** Smaller batches are padded to it. */
+	minBatch: number;
+	maxBatch: number;
+	maxDelayMs: number;
+}
+
+/** In ms, request by request: the latency from the arrival, and by how much its batch started late. */
+export interface LoadRun {
+	latencyMs: Float64Array;
+	latenessMs: Float64Array;
+}
+
+/** Times in ms of two engines in one process, of the first and of the one beside it. */
+export interface TogetherRun {
+	aloneMs: readonly [Float64Array, Float64Array];
+	togetherMs: readonly [Float64Array, Float64Array];
+}
+
+/** One process: closed-loop times of each size of batch, and a run at each rate. */
+export interface ServedRun {
+	arm: Arm;
+	pair: number;
+	serviceMs: readonly number[];
+	atRates: readonly LoadRun[];
+}
+
+const latenessShare = 0.05;
+
+/** Requests that all arrive at once are a closed loop: batches end one service time apart. */
+export function closedLoopMs({ latencyMs }: LoadRun, batch: number): number {
+	const ends = latencyMs.filter((_, index) => index % batch === batch - 1);
+	return median([...ends.subarray(1)].map((end, index) => end - (ends[index] ?? 0)));
+}
+
+/** P99 of the lateness at the worst rate. */
+function latenessOf({ atRates }: ServedRun): number {
+	return Math.max(...atRates.map(({ latenessMs }) => quantile(latenessMs.slice().sort(), 0.99)));
+}
+
+/** Why a run does not count: its schedule was not kept. */
+export function lateReason(run: ServedRun): string | null {
+	const [lateMs, serviceMs] = [latenessOf(run), Math.min(...run.serviceMs)];
+	if (lateMs <= latenessShare * serviceMs) return null;
+	return `requests were sent up to ${formatMs(lateMs)} late (P99), more than ${formatLimit(latenessShare)} of the service time of ${formatMs(serviceMs)}: this machine paces engines that take ${formatMs(lateMs / latenessShare)} or more`;
+}
+
+type Point = MeasuredLoad["points"][number];
+
+export function judgePoint(
+	at: Pick<Point, "share" | "ratePerSecond">,
+	runs: readonly { run: ServedRun; load: LoadRun }[],
+	options: JudgeOptions,
+): Point {
+	const of = (arm: Arm) => runs.filter(({ run }) => run.arm === arm);
+	const [bases, heads] = [of("base"), of("head")];
+	const tail = ({ load }: { load: LoadRun }) => quantile(load.latencyMs.slice().sort(), 0.99);
+	const pairs = bases.flatMap((base): Pair[] => {
+		const head = heads.find(({ run }) => run.pair === base.run.pair);
+		return head === undefined ? [] : [{ base: tail(base), head: tail(head) }];
+	});
+	const comparison: Comparison = judgePairs(pairs, options);
+	return { ...at, base: sideOf(bases), head: sideOf(heads), comparison };
+}
+
+/** `12.9 ms to 13.8 ms`. */
+export function boundsText({ lowMs, highMs }: MeasuredSide["p99"]): string {
+	if (highMs === null) return lowMs === null ? "too few requests for bounds" : `at least ${formatMs(lowMs)}`;
+	return lowMs === null ? `at most ${formatMs(highMs)}` : `${formatMs(lowMs)} to ${formatMs(highMs)}`;
+}
+
+function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]): MeasuredSide | null {
+	if (runs.length === 0) return null;
+	const latencies = runs.map(({ load }) => load.latencyMs);
+	const sorted = joined(latencies).sort();
+	return {
+		runs: runs.length,
+		requests: sorted.length,
+		serviceMs: median(runs.map(({ run }) => run.serviceMs[0] ?? NaN)),
+		meanMs: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length,
+		p50Ms: quantile(sorted, 0.5),
+		p99Ms: quantile(sorted, 0.99),
+		maxMs: sorted.at(-1) ?? NaN,
+		p99: tailBounds(latencies, 0.99),
+		latenessMs: Math.max(...runs.map(({ run }) => latenessOf(run))),
+	};
+}

@@ -1,0 +1,33 @@
+// Errors of a recording that is refused: what is wrong with the outputs, and which inputs were drawn.
+import { ConfigError } from "../../core/errors.ts";
+import { describeDrawn } from "../core/record/generators/defaults.ts";
+import type { Recorded } from "../stages/record.ts";
+import type { RecordInputs } from "./record-inputs.ts";
+
+export function refusal(findings: Recorded["findings"], found: RecordInputs): Error {
+	const errors = findings.map(({ kind, message, fix }) => {
+		const error = new ConfigError({
+			code: "golden-uninformative",
+			message: `Not recorded: ${message}.`,
+			fix,
+		});
+		return kind === "unnoticed" || kind === "unseen" ? error : namingDrawn(error, found);
+	});
+	const [first, second] = errors;
+	return first !== undefined && second === undefined
+		? first
+		: new AggregateError(errors, "the golden would detect too little");
+}
+
+/** Outputs may be worthless because of values that were drawn for a setting. */
+export function namingDrawn<Thrown>(error: Thrown, { how, cases }: RecordInputs): Thrown | ConfigError {
+	const drawn = describeDrawn(how, cases[0]?.inputs ?? {});
+	if (!(error instanceof ConfigError) || error.code !== "golden-uninformative" || drawn === null)
+		return error;
+	const message = `${error.message.replace(/\.$/, "")}; ${drawn.what}.`;
+	return new ConfigError({
+		code: error.code,
+		message,
+		fix: [drawn.fix, error.fix].filter(Boolean).join(" "),
+	});
+}

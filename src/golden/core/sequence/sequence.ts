@@ -1,0 +1,205 @@
+// Cases that are sequences: the interface that a decoder has over all steps, what each step gets, and what is compared.
+import type { GoldenManifest, Sequence, SequenceState } from "../../../../generated/golden.ts";
+import type { Decoder } from "../../../core/onnx/decoder.ts";
+import { toDType } from "../../../core/onnx/element-type.ts";
+import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
+import { cutRanges, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+
+export type { Sequence };
+
+type Tensors = Readonly<Record<string, Tensor>>;
+type Shapes = Readonly<Record<string, { shape: readonly number[] }>>;
+
+/** @param sizeOf the size of a dimension of the state. */
+export function sequenceOf(
+	{ each, all, outputs, state }: Decoder,
+	steps: number,
+	sizeOf: (dim: string) => number,
+): Sequence {
+	const entries = state.map(({ input, output, axes: dims, past, batch }) => {
+		const dtype = toDType(input.dtype) ?? undefined;
+		if (past === null || dtype === undefined) return [input.name, { output: output.name }] as const;
+		const shape = dims.map((dim, at) =>
+			at === past ? 0 : typeof dim === "number" ? dim : sizeOf(dim ?? ""),
+		);
+		const rows = batch === null ? {} : { batch };
+		return [input.name, { output: output.name, dtype, shape, axis: past, ...rows }] as const;
+	});
+	return { steps, each, all, outputs, state: Object.fromEntries(entries) };
+}
+
+/** The model as its cases show it: without what only goes from step to step. */
+export function overSteps(model: OnnxModel, sequence: Sequence | undefined): OnnxModel {
+	if (sequence === undefined) return model;
+	const { each, all = {}, state } = sequence;
+	const begun = new Set(Object.keys(state).filter((name) => state[name]?.shape !== undefined));
+	const given = new Set(Object.values(state).map(({ output }) => output));
+	const { graph } = model;
+	const [first] = Object.entries(each);
+	const positions = graph.inputs.find(({ name }) => name === first?.[0])?.dims?.[first?.[1] ?? 0] ?? null;
+	const whole = (value: OnnxValue): OnnxValue => {
+		const axis = own(all, value.name);
+		const dims = value.dims?.map((dim, at) => (at === axis ? positions : dim)) ?? null;
+		return axis === undefined ? value : { ...value, dims };
+	};
+	const inputs = graph.inputs.filter(({ name }) => !begun.has(name)).map(whole);
+	const outputs = graph.outputs.filter(({ name }) => !given.has(name));
+	return { ...model, graph: { ...graph, inputs, outputs } };
+}
+
+/** What the model lacks for these steps, or null. */
+export function sequenceMisfit({ sequence }: GoldenManifest, { graph }: OnnxModel): string | null {
+	const inputs = feeds(graph);
+	for (const [name, { output, shape, dtype }] of Object.entries(sequence?.state ?? {})) {
+		const input = inputs.find((value) => value.name === name);
+		if (input === undefined) return `the model has no input ${quoteName(name)}, which carries its state`;
+		const isLike = shape === undefined || input.dims === null || input.dims.length === shape.length;
+		if (!isLike || (dtype !== undefined && toDType(input.dtype) !== dtype))
+			return `input ${quoteName(name)}, which carries its state, has another type or rank`;
+		if (!graph.outputs.some((value) => value.name === output))
+			return `the model has no output ${quoteName(output)}, which carries its state`;
+	}
+	return null;
+}
+
+interface Span {
+	from: number;
+	to: number;
+}
+
+/** The positions of each step: the beginning, then one by one. */
+export function spansOf({ steps, each }: Sequence, inputs: Shapes): Span[] {
+	const [[name, axis] = ["", 0]] = Object.entries(each);
+	const length = own(inputs, name)?.shape[axis] ?? 1;
+	const singles = Math.min(steps, length - 1);
+	const begin = { from: 0, to: length - singles };
+	return [
+		begin,
+		...Array.from({ length: singles }, (_, at) => ({ from: begin.to + at, to: begin.to + at + 1 })),
+	];
+}
+
+/** Of all inputs in each step. */
+export function stepShapes(sequence: Sequence, inputs: Shapes): Record<string, { shape: number[] }>[] {
+	const { each, all = {}, state } = sequence;
+	return spansOf(sequence, inputs).map(({ from, to }) => {
+		const resize = (shape: readonly number[], axis: number | undefined, size: number) => ({
+			shape: shape.map((known, at) => (at === axis ? size : known)),
+		});
+		const fed = Object.entries(inputs).map(([name, { shape }]) => {
+			const axis = own(each, name);
+			return [name, axis === undefined ? resize(shape, own(all, name), to) : resize(shape, axis, to - from)];
+		});
+		const carried = Object.entries(state).flatMap(([name, one]) =>
+			one.shape === undefined ? [] : [[name, resize(beginShape(one, sequence, inputs), one.axis, from)]],
+		);
+		return Object.fromEntries([...fed, ...carried]);
+	});
+}
+
+/** Runs a case step by step, and puts the compared outputs of all steps together. */
+export async function runSteps(
+	sequence: Sequence,
+	inputs: Tensors,
+	run: (feeds: Tensors) => Promise<Tensors>,
+): Promise<Record<string, Tensor>> {
+	let carried = beginning(sequence, inputs);
+	const steps: Tensors[] = [];
+	for (const span of spansOf(sequence, inputs)) {
+		const outputs = await run({ ...cutInputs(sequence, inputs, span), ...carried });
+		const next = Object.entries(sequence.state).map(([name, { output }]) => {
+			const tensor = own(outputs, output);
+			if (tensor === undefined) throw new Error(`Output ${output} is missing.`);
+			return [name, tensor] as const;
+		});
+		carried = Object.fromEntries(next);
+		steps.push(outputs);
+	}
+	return joinSteps(sequence, steps);
+}
+
+export function firstStep(sequence: Sequence, inputs: Tensors): Tensors {
+	const [span = { from: 0, to: 1 }] = spansOf(sequence, inputs);
+	return { ...cutInputs(sequence, inputs, span), ...beginning(sequence, inputs) };
+}
+
+function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span): Tensors {
+	const cut = Object.entries(inputs).map(([name, tensor]) => {
+		const [single, grown] = [own(each, name), own(all, name)];
+		if (single !== undefined) return [name, cutRanges(tensor, single, [[from, to]])];
+		return [name, grown === undefined ? tensor : cutRanges(tensor, grown, [[0, to]])];
+	});
+	return Object.fromEntries(cut);
+}
+
+/** What the first step carries. */
+export function beginning(sequence: Sequence, inputs: Shapes): Tensors {
+	const begun = Object.entries(sequence.state).flatMap(([name, one]) => {
+		if (one.shape === undefined) return [];
+		const { dtype = "float32" } = one;
+		const shape = beginShape(one, sequence, inputs);
+		return [[name, { dtype, shape, data: new Uint8Array(tensorBytes({ dtype, shape })) }]];
+	});
+	return Object.fromEntries(begun);
+}
+
+function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes): number[] {
+	const [tokens = ""] = Object.keys(each);
+	const rows = own(inputs, tokens)?.shape[0] ?? 1;
+	return shape.map((size, at) => (at === batch ? rows : size));
+}
+
+function joinSteps(
+	{ outputs: axes = {}, state }: Sequence,
+	steps: readonly Tensors[],
+): Record<string, Tensor> {
+	const given = new Set(Object.values(state).map(({ output }) => output));
+	const names = Object.keys(steps[0] ?? {}).filter((name) => !given.has(name));
+	return Object.fromEntries(
+		names.map((name) => {
+			const axis = own(axes, name);
+			const parts = steps.flatMap((outputs) => own(outputs, name) ?? []);
+			const last = parts.map((part) => (axis === undefined ? part : lastOf(part, axis)));
+			const joined = joinTensors(last, axis ?? 0);
+			if (joined === null)
+				throw new Error(`Output ${name} has another shape in each step, so it cannot be compared.`);
+			return [name, joined];
+		}),
+	);
+}
+
+/** A decoder's answer for the next position. */
+function lastOf(tensor: Tensor, axis: number): Tensor {
+	const size = tensor.shape[axis] ?? 1;
+	return cutRanges(tensor, axis, [[Math.max(0, size - 1), size]]);
+}
+
+/** Scalars become a list. null: their shapes differ beside the axis. */
+function joinTensors(parts: readonly Tensor[], axis: number): Tensor | null {
+	const [first] = parts.map(({ shape, ...tensor }) => ({
+		...tensor,
+		shape: shape.length === 0 ? [1] : shape,
+	}));
+	const sizes = parts.map(({ shape }) => shape[axis] ?? 1);
+	const beside = ({ shape }: Tensor) => shape.toSpliced(axis, 1).join();
+	if (first === undefined || axis >= first.shape.length || new Set(parts.map(beside)).size > 1) return null;
+	const shape = first.shape.map((size, at) =>
+		at === axis ? sizes.reduce((sum, one) => sum + one, 0) : size,
+	);
+	const data = new Uint8Array(tensorBytes({ dtype: first.dtype, shape }));
+	const rows = elementCount(shape.slice(0, axis));
+	let at = 0;
+	for (let row = 0; row < rows; row += 1)
+		for (const part of parts) {
+			const bytes = part.data.length / rows;
+			data.set(part.data.subarray(row * bytes, (row + 1) * bytes), at);
+			at += bytes;
+		}
+	return { dtype: first.dtype, shape, data };
+}
+
+/** The last position that a step has read. */
+export function positionAfter(sequence: Sequence, inputs: Shapes, step: number): number {
+	return (spansOf(sequence, inputs)[step]?.to ?? 1) - 1;
+}

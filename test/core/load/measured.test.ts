@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import type { MeasuredLoad } from "../../../generated/result.ts";
+import { judgeSlo } from "../../../src/core/gates/slo.ts";
+import { loadsOf } from "../../../src/core/load/at-load.ts";
+import { closedLoopMs, judgePoint, lateReason, type ServedRun } from "../../../src/core/load/measured.ts";
+import { buildConfig } from "../../support/build-config.ts";
+import { buildComparison, buildResult } from "../../support/build-result.ts";
+
+const filled = (ms: number, count = 1000) => new Float64Array(count).fill(ms);
+
+function served(arm: "base" | "head", pair: number, ms: number, lateMs = 0): ServedRun {
+	return { arm, pair, serviceMs: [1, 2], atRates: [{ latencyMs: filled(ms), latenessMs: filled(lateMs) }] };
+}
+
+it("closedLoopMs takes the time between the ends of batches", () => {
+	const latencyMs = Float64Array.from([5, 5, 8, 8, 11, 11, 14, 14]);
+	expect(closedLoopMs({ latencyMs, latenessMs: filled(0) }, 2)).toBe(3);
+});
+
+it("a run counts up to a lateness of 5 % of the service time", () => {
+	expect(lateReason(served("head", 0, 3, 0.05))).toBeNull();
+	expect(lateReason(served("head", 0, 3, 0.06))).toMatch(
+		/60\.00 µs late .+ engines that take 1\.200 ms or more/,
+	);
+});
+
+const runs = [0, 1, 2, 3, 4].flatMap((pair) => [
+	served("base", pair, 3 + 0.01 * pair),
+	served("head", pair, 1.2 * (3 + 0.01 * pair)),
+]);
+const judged = () =>
+	judgePoint(
+		{ share: 0.8, ratePerSecond: 800 },
+		runs.map((run) => ({ run, load: run.atRates[0]! })),
+		{ minimalEffect: 0.1, looks: [5] },
+	);
+
+it("judgePoint pairs the runs' P99, and pools their requests", () => {
+	const { comparison, base, head } = judged();
+	expect(comparison).toMatchObject({ verdict: "regressed", pairs: 5, estimate: expect.closeTo(0.2, 9) });
+	expect(base).toMatchObject({ runs: 5, requests: 5000, serviceMs: 1, maxMs: 3.04 });
+	expect(head?.meanMs).toBeCloseTo(3.624, 9);
+	expect(judgePoint({ share: null, ratePerSecond: 1 }, [], { minimalEffect: 0.1 })).toMatchObject({
+		base: null,
+		head: null,
+	});
+});
+
+it.each([
+	["5ms", { lowMs: 3, highMs: 4 }, "pass"],
+	["3.5ms", { lowMs: 3, highMs: 4 }, "inconclusive"],
+	["2ms", { lowMs: 3, highMs: 4 }, "fail"],
+	["5ms", { lowMs: 3, highMs: null }, "inconclusive"],
+	["5ms", { lowMs: null, highMs: null }, "inconclusive"],
+])("an slo of %s is judged by measured bounds where there are any: %#", (limit, p99, status) => {
+	const config = buildConfig(`gates: { slo: { p99: ${limit}, rate: 800/s } }`);
+	const level = config.models[0]!.engines[0]!.workloads[0]!;
+	const [row] = buildResult().workloads;
+	const latency = buildComparison({ base: 1, head: 1, interval: [0, 0] });
+	const own = { ...row!, streams: 1, latency };
+	const point = judged();
+	const load: MeasuredLoad = {
+		...{ model: own.model, engine: own.engine, workloads: [own.workload], arrivals: "poisson" },
+		...{ maxBatch: 1, maxDelayMs: 0, replaced: 0 },
+		points: [{ ...point, head: { ...point.head!, p99 } }],
+	};
+	const loads = loadsOf([own], () => level.gates.slo);
+	const [gate] = judgeSlo(own, level, { config, loads, measured: [load] });
+	expect(gate).toMatchObject({
+		gate: "slo",
+		status,
+		message: expect.stringMatching(/^Measured at 800 \/ s: P99/),
+	});
+});
