@@ -19,9 +19,15 @@ it("the example repository shows a pass, a slowdown, a wrong output and an undec
 		expect.stringMatching(
 			/^✅ TensorRT gate \(replay of an H200\) · \w{7}: all \d+ checks pass .* slowdowns of 0\.5 % or more are ruled out$/,
 		),
-		expect.stringMatching(/^❌ TensorRT gate \(replay of an H200\) · \w{7}: 1 slowdown · /),
-		expect.stringMatching(/^❌ TensorRT gate \(replay of an H200\) · \w{7}: 1 golden mismatch · /),
-		expect.stringMatching(/^❔ TensorRT gate \(replay of an H200\) · \w{7}: 1 inconclusive comparison · /),
+		expect.stringMatching(
+			/^❌ TensorRT gate \(replay of an H200\) · \w{7}: classifier · fp16 · batch 8 is 4\.1 % slower /,
+		),
+		expect.stringMatching(
+			/^❌ TensorRT gate \(replay of an H200\) · \w{7}: segmenter · fp32 does not match its goldens /,
+		),
+		expect.stringMatching(
+			/^❔ TensorRT gate \(replay of an H200\) · \w{7}: encoder · fp16 · 4 × 64 is inconclusive · /,
+		),
 	]);
 	expect(git(join(out, "repository"), "branch", "--format=%(refname:short)").split("\n").sort()).toEqual([
 		"export-encoder",

@@ -66,7 +66,7 @@ it("a report of 500 workloads fits into the comment and the check run, which rep
 		expect(text).toContain("… and 432 more rows.");
 		expect(text).toContain("slower (27.91 µs → 29.02 µs), and 499 more · 0 of 500 checks pass");
 	}
-	expect(run.summary).toContain("detector-with-a-long-name-399");
+	expect(run.summary).toContain("ector-with-a-long-name-399");
 	expect(run.outputs).toMatchObject({
 		failed: "500",
 		"report-url": expect.stringContaining("/artifacts/"),

@@ -28,7 +28,7 @@ it("the action replaces the green comment by what is at fault and where, in the 
 	const body = state.comments[0]?.body ?? "";
 	expect(body).toMatch(
 		new RegExp(
-			`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate · ${wrong.slice(0, 7)}: 1 error · nothing was checked`,
+			`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate · ${wrong.slice(0, 7)}: trtgate.yml:10:9 is not valid YAML: .* · nothing was checked`,
 		),
 	);
 	expect(body).toContain(`head ${wrong.slice(0, 7)} (merged as ${merge.slice(0, 7)}), not measured`);

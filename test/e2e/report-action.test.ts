@@ -235,7 +235,7 @@ it("report/ in the run that measured merges what came, names what is missing, co
 	]);
 	const { comments, checkRuns, artifacts, violations } = place.github.state;
 	expect(comments).toHaveLength(1);
-	expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is slower");
+	expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is 4.2 % slower");
 	expect(comments[0]?.body).toContain("orin");
 	expect(checkRuns[0]).toMatchObject({ headSha: head, conclusion: "failure" });
 	expect(artifacts.map(({ name }) => name)).toEqual(

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { fileModelReader, readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
-import { fixedRange } from "../../core/config/workloads.ts";
+import { fixedRange } from "../../core/config/dims.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { figuresOf } from "../../core/onnx/cost/compare.ts";

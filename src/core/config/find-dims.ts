@@ -3,8 +3,8 @@ import { type AxisKind, kindsOf, labelAxes, openAxes } from "../onnx/input-shape
 import { feeds, isTensor, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
+import { fixedRange } from "./dims.ts";
 import { isName } from "./values.ts";
-import { fixedRange } from "./workloads.ts";
 
 export interface FoundDim {
 	name: string;

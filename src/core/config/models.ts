@@ -12,13 +12,14 @@ import type {
 } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
+import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { checkOnnx, resolveVersions } from "./versioned-files.ts";
-import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles, resolveWorkloads } from "./workloads.ts";
+import { resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */
 const maxWorkloads = 2000;

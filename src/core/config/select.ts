@@ -4,8 +4,8 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
+import { fixedRange } from "./dims.ts";
 import { formatName } from "./pointer.ts";
-import { fixedRange } from "./workloads.ts";
 
 const maxPatterns = 1000;
 const maxPatternChars = 700;

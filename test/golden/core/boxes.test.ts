@@ -151,9 +151,19 @@ it("judgeCase compares boxes by their group alone, and reports the base's error 
 });
 
 it.each([
-	["scores", [0, 0.004], [0, 0.001], /grew 4×: its largest score difference went from 0\.001 .* to 0\.004/],
-	["boxes", [2, 0], [0.5, 0], /grew [\d.]+×: its largest loss of overlap went from/],
-	["scores from noise", [0, 0.004], [0, 0], /grew 40×: its largest score difference went from noise \(0\)/],
+	[
+		"scores",
+		[0, 0.004],
+		[0, 0.001],
+		/grew 4×, above 2×: warns; its largest score difference went from 0\.001 .* to 0\.004/,
+	],
+	["boxes", [2, 0], [0.5, 0], /grew [\d.]+×, above 2×: warns; its largest loss of overlap went from/],
+	[
+		"scores from noise",
+		[0, 0.004],
+		[0, 0],
+		/grew 40×, above 2×: warns; its largest score difference went from noise \(0\)/,
+	],
 	["nothing much", [0, 0.0015], [0, 0.001], null],
 	["less than the base", [0, 0.001], [0, 0.004], null],
 ] as const)(

@@ -4,11 +4,10 @@ import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferredCase, WorkerCase } from "../../../ports/backend.ts";
 import type { Sequence } from "../../core/sequence/sequence.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
+import { createFrameDecoder, encodeHeader } from "../../formats/worker/frames.ts";
 import {
-	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
-	encodeHeader,
 	encodeLoad,
 	encodeRefit,
 	parseMessage,

@@ -5,13 +5,15 @@ import { expect, it } from "vitest";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import {
 	createFrameDecoder,
-	encodeCase,
-	encodeEnd,
 	encodeHeader,
 	type Header,
 	longestHeaderBytes,
-	parseMessage,
 	type RawFrame,
+} from "../../../../src/golden/formats/worker/frames.ts";
+import {
+	encodeCase,
+	encodeEnd,
+	parseMessage,
 	type WorkerMessage,
 } from "../../../../src/golden/formats/worker/messages.ts";
 import { int64 } from "../../../support/tensorrt-worker.ts";

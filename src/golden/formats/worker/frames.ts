@@ -1,0 +1,130 @@
+// Frames between trtgate and the golden worker: a prefix, a JSON header, and a payload; worker/README.md describes them.
+
+import { isObject } from "../../../core/found.ts";
+
+const protocolVersion = 1;
+
+const magic = [0x54, 0x47, 0x57, 0x46] as const;
+const prefixBytes = 20;
+export const longestHeaderBytes = 1024 * 1024;
+/** A payload's buffer grows only as bytes arrive, so a false length costs nothing. */
+const firstBufferBytes = 64 * 1024;
+
+export type Header = Readonly<Record<string, unknown>>;
+
+export interface RawFrame {
+	header: Header;
+	payload: Uint8Array;
+}
+
+/** The payload's parts follow unchanged. */
+export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
+	const text = new TextEncoder().encode(JSON.stringify(header));
+	if (text.length > longestHeaderBytes)
+		throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
+	const bytes = new Uint8Array(prefixBytes + text.length);
+	const view = new DataView(bytes.buffer);
+	bytes.set(magic, 0);
+	view.setUint16(4, protocolVersion, true);
+	view.setUint32(8, text.length, true);
+	view.setBigUint64(12, BigInt(payloadBytes), true);
+	bytes.set(text, prefixBytes);
+	return bytes;
+}
+
+interface FrameDecoder {
+	/** The frames that these bytes complete; none after the stream broke. */
+	push(chunk: Uint8Array): RawFrame[];
+	/** Why the stream cannot be read any further; null if it is intact. */
+	broken(): string | null;
+}
+
+/** Lengths are checked before anything is allocated for them. */
+export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
+	let frames: RawFrame[] = [];
+	let fault: string | null = null;
+	const reader = readFrames(limits.payloadBytes, (frame) => frames.push(frame));
+	let filler = createFiller(reader.next().value);
+	return {
+		push(chunk) {
+			frames = [];
+			let remaining = chunk;
+			try {
+				while (fault === null) {
+					remaining = filler.take(remaining);
+					const whole = filler.whole();
+					if (whole === null) break;
+					filler = createFiller(reader.next(whole).value);
+				}
+			} catch (error) {
+				if (!(error instanceof BrokenStream)) throw error;
+				fault = error.message;
+			}
+			return frames;
+		},
+		broken: () => fault,
+	};
+}
+
+class BrokenStream extends Error {}
+
+/** Yields the number of bytes that it needs next, and receives them. @throws BrokenStream. */
+function* readFrames(
+	payloadLimit: number,
+	take: (frame: RawFrame) => void,
+): Generator<number, never, Uint8Array> {
+	for (;;) {
+		const { headerBytes, payloadBytes } = readPrefix(yield prefixBytes, payloadLimit);
+		const header = parseHeader(yield headerBytes);
+		const payload = yield payloadBytes;
+		take({ header, payload });
+	}
+}
+
+function readPrefix(bytes: Uint8Array, payloadLimit: number) {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0)
+		throw new BrokenStream("the output is not made of frames");
+	const version = view.getUint16(4, true);
+	if (version !== protocolVersion)
+		throw new BrokenStream(`protocol version ${version}, expected ${protocolVersion}`);
+	const headerBytes = view.getUint32(8, true);
+	if (headerBytes > longestHeaderBytes)
+		throw new BrokenStream(`a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`);
+	const payloadBytes = view.getBigUint64(12, true);
+	if (payloadBytes > BigInt(payloadLimit))
+		throw new BrokenStream(`a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`);
+	return { headerBytes, payloadBytes: Number(payloadBytes) };
+}
+
+function parseHeader(bytes: Uint8Array): Header {
+	let value: unknown;
+	try {
+		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		throw new BrokenStream("a header is not JSON");
+	}
+	if (isObject(value)) return value;
+	throw new BrokenStream("a header is not an object");
+}
+
+function createFiller(size: number) {
+	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
+	let filled = 0;
+	return {
+		/** Returns the bytes that it does not need. */
+		take(chunk: Uint8Array): Uint8Array {
+			const count = Math.min(chunk.length, size - filled);
+			if (filled + count > buffer.length) {
+				const larger = new Uint8Array(Math.min(size, Math.max(filled + count, buffer.length * 2)));
+				larger.set(buffer.subarray(0, filled));
+				buffer = larger;
+			}
+			buffer.set(chunk.subarray(0, count), filled);
+			filled += count;
+			return chunk.subarray(count);
+		},
+		/** null while bytes are missing. */
+		whole: () => (filled === size ? buffer : null),
+	};
+}
