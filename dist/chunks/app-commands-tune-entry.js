@@ -1,0 +1,1 @@
+export{t as tune}from"./app-commands-tune.js";
