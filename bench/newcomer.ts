@@ -9,7 +9,6 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { parse } from "yaml";
 import { findGoTool } from "../test/act/go-tools.ts";
 import { type LocalGitHub, startLocalGitHub } from "../test/support/local-github/start.ts";
 import { fetchModel, type ZooModel } from "./zoo/fetch.ts";
@@ -159,11 +158,9 @@ async function trial(root: string): Promise<void> {
 	await step("trtgate init models/", () =>
 		run(process.execPath, [cli, "init", "models/", "--quiet"], project),
 	);
-	const names = Object.keys(parse(readFileSync(join(project, "trtgate.yml"), "utf8")).models);
-	for (const name of names)
-		await step(`trtgate golden record --model ${name}`, () =>
-			run(process.execPath, [cli, "golden", "record", "--model", name, "--quiet"], project),
-		);
+	await step("trtgate golden record", () =>
+		run(process.execPath, [cli, "golden", "record", "--quiet"], project),
+	);
 	await step("git commit", () => commit(project, "Add trtgate"));
 	const github = await startLocalGitHub();
 	const { log, exit } = await step("pull request, its gate", () => openPull(root, project, github));

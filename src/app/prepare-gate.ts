@@ -10,7 +10,7 @@ import { isSameGraph } from "../core/onnx/describe.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { engineSpecs, findCounterparts, makePlan, underNameOf } from "../core/plan/plan.ts";
 import { recipeRows } from "../core/plan/recipe.ts";
-import { unfinishedNote } from "../golden/core/record/defects/record.ts";
+import { isUnfinished } from "../golden/core/record/defects/record.ts";
 import { loadGoldens } from "../golden/stages/load-goldens.ts";
 import type { Ports } from "../ports/ports.ts";
 import { prepare } from "../stages/prepare.ts";
@@ -214,10 +214,12 @@ export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 }
 
 export function untestedGoldens({ config }: GateInput, { goldens }: Prepared): Facts["untested"] {
+	/** The same words for all, so that a report says them once. */
+	const message =
+		"Its golden was not tested completely, so it is unknown which defects it notices. Run the command that recorded it again; golden.json has it as producer.command.";
 	const found = engineSpecs(config).flatMap(({ id, model }) => {
 		const manifest = goldens.get(id)?.manifest;
-		const message = manifest === undefined ? null : unfinishedNote(manifest);
-		return message === null ? [] : [{ model: model.name, message }];
+		return manifest !== undefined && isUnfinished(manifest) ? [{ model: model.name, message }] : [];
 	});
 	return [...new Map(found.map((one) => [one.model, one])).values()];
 }

@@ -157,16 +157,16 @@ async function write(name: string, text: string, terminal: Terminal, did = "wrot
 	terminal.echo(`${did} ${name}\n`);
 }
 
-const mostRecordings = 3;
-
 function stepsLeft(commit: string | undefined, added: readonly Added[], { isNew }: Adding): string[] {
-	const recordings = added
-		.slice(0, mostRecordings)
-		.map(({ name }) => `\`trtgate golden record --model ${shellWord(name)} --inputs FOLDER\``);
-	const more = added.length > mostRecordings ? ", and so on" : "";
+	const [one, ...others] = added;
+	const ofOne = one && ` --model ${shellWord(one.name)} --inputs FOLDER`;
+	const recording =
+		others.length === 0
+			? `from real inputs: \`trtgate golden record${ofOne ?? ""}\``
+			: `of all models: \`trtgate golden record\`; better, of each from real inputs: \`trtgate golden record${ofOne}\``;
 	const first = [
 		`Check the sizes in ${configName}; \`trtgate run --dry-run\` shows the plan.`,
-		`Record a golden, the expected outputs, from real inputs: ${recordings.join(", ")}${more}.`,
+		`Record a golden, the expected outputs, ${recording}.`,
 	];
 	if (!isNew) return [...first, "Commit the files and open a pull request."];
 	return [

@@ -164,8 +164,13 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 	return `${quoteName(weight)} ${label}${moves}`;
 }
 
-export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
-	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
+export function isUnfinished({ sensitivity }: GoldenManifest): boolean {
+	return sensitivity?.state === "untested" || sensitivity?.state === "unfinished";
+}
+
+export function unfinishedNote(golden: GoldenManifest): string | null {
+	const { goldenId, producer } = golden;
+	if (!isUnfinished(golden)) return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;
 	return `Golden ${goldenId} was not tested completely, so it is unknown which defects it notices. Rerun ${command}.`;
 }
