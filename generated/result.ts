@@ -1062,7 +1062,7 @@ export interface MeasuredLoad {
 	arrivals: string;
 	maxBatch: number;
 	maxDelayMs: number;
-	/** Pairs of runs that were repeated, because requests were sent late. */
+	/** Pairs of runs that were repeated: requests were sent late, or the GPU was disturbed. */
 	replaced: number;
 	/** Why the figures are missing or incomplete. */
 	reason?: string;

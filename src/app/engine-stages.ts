@@ -4,8 +4,6 @@ import type { Comparison } from "../../generated/result.ts";
 import { maxSizes } from "../core/compare/sweep.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
-import { inputKinds } from "../core/input-kind.ts";
-import { type Arrivals, parseArrivals } from "../core/load/schedule.ts";
 import { listNames } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
@@ -13,24 +11,16 @@ import { probe } from "../golden/stages/probe.ts";
 import { uncheckedNotes } from "../golden/stages/timed-sizes.ts";
 import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import type { Files } from "../ports/world.ts";
 import { count } from "../stages/count.ts";
 import { soakEngines, timeStarts } from "../stages/lifetime.ts";
 import { measureLoads } from "../stages/load.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
-import { confine } from "../stages/resolve-in-workspace.ts";
 import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
 import { isSwept, measureSweeps } from "../stages/sweep.ts";
 import { measureTogether } from "../stages/together.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { computedLoads, recordedFacts } from "./conclude.ts";
-import {
-	type Found,
-	type GateInput,
-	type RunContext,
-	stopIfInterrupted,
-	unchangedMode,
-} from "./run-context.ts";
+import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
 
 export async function* verifyEngines(
 	engines: readonly BuiltEngine[],
@@ -164,7 +154,7 @@ export async function* timeSiblings(timing: MeasureInput, run: RunContext): Asyn
 export async function* observeEngines(
 	engines: readonly BuiltEngine[],
 	timing: MeasureInput,
-	{ input, seen, ports }: RunContext,
+	{ input, seen, prepared, ports }: RunContext,
 ): AsyncGenerator<Found> {
 	const { startUp, memoryGrowth, load } = timing.measure;
 	const isDue = (when: MeasureWhen): boolean =>
@@ -174,22 +164,9 @@ export async function* observeEngines(
 	if (isDue(memoryGrowth)) yield* soakEngines(engines, timing, ports);
 	stopIfInterrupted(ports);
 	if (!isDue(load.when) && !(load.when === "nightly" && input.isRelease === true)) return;
-	const arrivals = await readArrivals(load.arrivals, input, ports.files);
-	yield* measureLoads({ ...timing, arrivals, loads: computedLoads(seen()) }, ports);
+	yield* measureLoads({ ...timing, arrivals: prepared.arrivals, loads: computedLoads(seen()) }, ports);
 	stopIfInterrupted(ports);
 	yield* measureTogether(timing, ports);
-}
-
-/** The base's file, as of all rules. @throws ConfigError arrivals-invalid, path-outside-workspace. */
-async function readArrivals(
-	wanted: string,
-	{ arms }: Pick<GateInput, "arms">,
-	files: Files,
-): Promise<Arrivals> {
-	if (wanted === "poisson" || wanted === "constant") return wanted;
-	const paths = await Promise.all(arms.map(({ path }) => confine(files, path, wanted)));
-	const path = paths.find((one) => one !== null) ?? wanted;
-	return parseArrivals(await files.readText(path, inputKinds.arrivals), wanted);
 }
 
 function whyNoBase(

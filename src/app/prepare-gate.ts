@@ -3,9 +3,11 @@
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
-import { placeOfInherited } from "../core/config/source.ts";
+import { placeOf, placeOfInherited } from "../core/config/source.ts";
 import { onTensorRt } from "../core/config/versioned-files.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
+import { inputKinds } from "../core/input-kind.ts";
+import { type Arrivals, parseArrivals } from "../core/load/schedule.ts";
 import { isSameGraph } from "../core/onnx/describe.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { engineSpecs, findCounterparts, makePlan, underNameOf } from "../core/plan/plan.ts";
@@ -13,8 +15,10 @@ import { recipeRows } from "../core/plan/recipe.ts";
 import { isUnfinished } from "../golden/core/record/defects/record.ts";
 import { loadGoldens } from "../golden/stages/load-goldens.ts";
 import type { Ports } from "../ports/ports.ts";
+import type { Files } from "../ports/world.ts";
 import { prepare } from "../stages/prepare.ts";
 import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepared.ts";
+import { confine } from "../stages/resolve-in-workspace.ts";
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
@@ -44,6 +48,7 @@ export async function prepareGate(asked: GateInput, ports: Ports): Promise<Prepa
 		ports,
 	);
 	stopIfNothingIsLeft({ models, goldenFaults, interfaces });
+	const arrivals = await readArrivals(asked, config, ports.files);
 	const plan = makePlan({
 		config,
 		arms: arms.map(({ arm }) => arm),
@@ -59,6 +64,7 @@ export async function prepareGate(asked: GateInput, ports: Ports): Promise<Prepa
 		interfaces,
 		counterparts,
 		config,
+		arrivals,
 		recipes: changedRecipes(models),
 		plan: { ...plan, baseEngines: bases.map(specOf) },
 	};
@@ -179,6 +185,34 @@ function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
 	const holders = [spec.engine.pointer, spec.model.pointer];
 	const place = placeOfInherited(config, { holders, key: "/onnx" });
 	return { ...prepared, fault: new ConfigError({ ...faultOf(fault), ...place }) };
+}
+
+/**
+ * The base's file, as of all rules, unless it has none that can be read.
+ * @throws ConfigError of the head's file: arrivals-invalid, path-outside-workspace.
+ */
+async function readArrivals(
+	{ arms, headConfig }: GateInput,
+	config: Config,
+	files: Files,
+): Promise<Arrivals> {
+	const asking = [headConfig, config].find(({ measure: { load } }) => load.when !== "off");
+	if (asking === undefined) return "poisson";
+	const read = async ({ measure, sources }: Config, arm: Arm): Promise<Arrivals> => {
+		const { arrivals } = measure.load;
+		if (arrivals === "poisson" || arrivals === "constant") return arrivals;
+		const folder = arms.find((one) => one.arm === arm)?.path ?? "";
+		try {
+			const path = (await confine(files, folder, arrivals)) ?? `${folder}/${arrivals}`;
+			return parseArrivals(await files.readText(path, inputKinds.arrivals), arrivals);
+		} catch (error) {
+			if (!(error instanceof ConfigError) || error.location?.line !== undefined) throw error;
+			throw new ConfigError({ ...faultOf(error), ...placeOf({ sources }, "/measure/load/arrivals") });
+		}
+	};
+	const ofHead = await read(asking, "head");
+	const hasBase = arms.some(({ arm }) => arm === "base");
+	return hasBase ? read(config, "base").catch(() => ofHead) : ofHead;
 }
 
 /** @throws ConfigError, or an AggregateError of several. */

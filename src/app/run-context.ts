@@ -4,6 +4,7 @@ import type { RecipeChange, Result, WorkflowJob, WorkloadResult } from "../../ge
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
+import type { Arrivals } from "../core/load/schedule.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { GoldenSet } from "../golden/stages/load-goldens.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
@@ -20,6 +21,8 @@ export interface Prepared {
 	counterparts: Counterparts;
 	/** The head's recipes under the base's rules. */
 	config: Config;
+	/** Of measured load. */
+	arrivals: Arrivals;
 	plan: Plan;
 }
 

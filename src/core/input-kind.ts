@@ -62,7 +62,12 @@ export const inputKinds = {
 		maxBytes: maxStreamedBytes,
 		fix: "Correct its path in the config.",
 	},
-	arrivals: { ...always("arrivals-invalid"), what: "a file of arrivals", maxBytes: 16 * mebibyte },
+	arrivals: {
+		...always("arrivals-invalid"),
+		what: "a file of arrivals",
+		maxBytes: 16 * mebibyte,
+		fix: "Correct its path in the config.",
+	},
 	result: { ...always("result-invalid"), what: "a result.json", maxBytes: 64 * mebibyte },
 	history: { ...always("path-unreadable"), what: "a file of a history", maxBytes: 64 * mebibyte },
 	/** An engine of ten thousand layers has some tens of megabytes. */

@@ -1,6 +1,5 @@
 // Serves requests that arrive on a schedule, base and head in pairs of processes: TensorRT only.
-import type { Arm, LoadResult, MeasuredLoad } from "../../generated/result.ts";
-import { shouldStop } from "../core/compare/verdict.ts";
+import type { LoadResult, MeasuredLoad } from "../../generated/result.ts";
 import {
 	closedLoopMs,
 	judgePoint,
@@ -9,11 +8,11 @@ import {
 	type ServedRun,
 } from "../core/load/measured.ts";
 import { type Arrivals, ratePerSecond, schedule } from "../core/load/schedule.ts";
-import { runsWithoutBase } from "../core/plan/plan.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import { eachOf, type LifetimeFound, type LifetimePorts, type Observe, tensorsOf } from "./lifetime.ts";
+import { eachOf, type LifetimeFound, type Observe, tensorsOf } from "./lifetime.ts";
 import type { MeasureInput } from "./measure.ts";
-import { engineOf, inputsOf, replacementCap } from "./time-pair.ts";
+import { type Paired, repeatedNotes, runPairs, type WatchedPorts } from "./run-pairs.ts";
+import { engineOf, inputsOf } from "./time-pair.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 interface LoadInput extends MeasureInput {
@@ -31,12 +30,11 @@ interface Target {
 	request: Omit<LoadRequest, "arrivalsMs">;
 }
 
-export function measureLoads(input: LoadInput, ports: LifetimePorts): AsyncGenerator<LifetimeFound> {
+export function measureLoads(input: LoadInput, ports: WatchedPorts): AsyncGenerator<LifetimeFound> {
 	const targets = input.loads.flatMap((load) => targetOf(load, input) ?? []);
 	const family = Math.max(1, targets.filter(({ timed }) => timed.base).length);
-	const work = async (target: Target, observe: Observe): Promise<LifetimeFound> => ({
-		measuredLoads: [await measureLoad(target, { ...input, family }, { ...ports, observe })],
-	});
+	const work = (target: Target, observe: Observe) =>
+		measureLoad(target, { ...input, family }, { ...ports, observe });
 	return eachOf("load", targets, work, { input, ports });
 }
 
@@ -72,9 +70,9 @@ const [leastRequests, mostRequests] = [500, 20_000];
 /** To fill caches and to know the capacity, as a share of a run's duration. */
 const closedShare = 0.05;
 
-type LoadPorts = LifetimePorts & { observe: Observe };
+type LoadPorts = WatchedPorts & { observe: Observe };
 
-async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): Promise<MeasuredLoad> {
+async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): Promise<LifetimeFound> {
 	const { timed, load, batches, request } = target;
 	const { looks, load: settings } = input.measure;
 	const closed = { arm: timed.base ? "base" : "head", pair: 0 } as const;
@@ -85,7 +83,7 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	});
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
-	const judge: Judge = (runs) =>
+	const judge = (runs: readonly ServedRun[]): MeasuredLoad["points"] =>
 		points.map((at, index) => {
 			const loads = runs.flatMap((run) => {
 				const one = run.atRates[index];
@@ -93,61 +91,27 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 			});
 			return judgePoint(at, loads, options);
 		});
-	const rates = points.map((at) => at.ratePerSecond);
-	const { runs, ...ended } = await servePairs(target, { rates, judge }, { input, ports });
+	const run = (at: Paired) => {
+		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
+		return serve(target, at, { schedules, input, ports });
+	};
+	const isCompared = timed.base !== undefined;
+	const pairing = { looks, firstArms: timed.firstArms, isCompared, run, judge, fault: lateReason };
+	const { runs, repeated, failure } = await runPairs(pairing, ports);
 	const known = timed.base ? {} : input.noBase(timed);
 	const withKnown = judge(runs).map((at) => ({ ...at, comparison: { ...at.comparison, ...known } }));
-	return {
+	const measured: MeasuredLoad = {
 		...{ model: load.model, engine: load.engine, workloads: load.workloads, batches: load.batches },
 		...{ arrivals: settings.arrivals, maxBatch: request.maxBatch, maxDelayMs: request.maxDelayMs },
-		...ended,
+		replaced: repeated.length,
+		...(failure && { reason: failure.message }),
 		points: runs.length === 0 ? [] : withKnown,
 	};
-}
-
-type Judge = (runs: readonly ServedRun[]) => MeasuredLoad["points"];
-
-/** Until every rate is decided; a pair whose schedule was not kept is repeated. */
-async function servePairs(
-	target: Target,
-	{ rates, judge }: { rates: readonly number[]; judge: Judge },
-	{ input, ports }: { input: LoadInput; ports: LoadPorts },
-): Promise<{ runs: readonly ServedRun[]; replaced: number; reason?: string }> {
-	const { base } = target.timed;
-	const { looks } = input.measure;
-	const most = (base ? looks.at(-1) : runsWithoutBase) ?? 0;
-	const runs: ServedRun[] = [];
-	const isDecided = () => judge(runs).every(({ comparison }) => shouldStop(comparison));
-	let [pair, replaced] = [0, 0];
-	while (pair < most && ports.interrupt.reason() === null) {
-		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? most}`);
-		const schedules = rates.map((perSecond) => scheduleAt(perSecond, { seed: pair + 1, input }));
-		const own = await servePair(target, pair, { schedules, input, ports });
-		const [late] = own.flatMap((run) => lateReason(run) ?? []);
-		if (late === undefined) {
-			runs.push(...own);
-			pair += 1;
-			if (base && looks.includes(pair) && isDecided()) break;
-		} else if (++replaced > replacementCap)
-			return {
-				runs: [],
-				replaced,
-				reason: `More than ${replacementCap} pairs of runs were invalid: ${late}.`,
-			};
-	}
-	return { runs, replaced };
+	const name = `${load.model}/${load.engine} at load`;
+	return { measuredLoads: [measured], notes: failure ? [] : repeatedNotes(name, repeated) };
 }
 
 type Serving = { schedules: readonly Float64Array[]; input: LoadInput; ports: LoadPorts };
-
-async function servePair(target: Target, pair: number, serving: Serving): Promise<ServedRun[]> {
-	const { base, firstArms } = target.timed;
-	const arms: readonly Arm[] = base ? ["base", "head"] : ["head"];
-	const runs: ServedRun[] = [];
-	for (const arm of firstArms[pair] === "head" ? arms.toReversed() : arms)
-		runs.push(await serve(target, { arm, pair }, serving));
-	return runs;
-}
 
 function pointsOf(
 	{ arrivals, measure: { load } }: LoadInput,
@@ -167,7 +131,7 @@ function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: L
 /** One process: each batch in a closed loop, then the schedules. */
 async function serve(
 	{ timed, batches, request, load }: Target,
-	run: Pick<ServedRun, "arm" | "pair">,
+	run: Paired,
 	{ schedules, input, ports }: Serving,
 ): Promise<ServedRun> {
 	const capacityPerMs = load.capacityPerSecond / 1000;

@@ -1,12 +1,13 @@
 // Runs two engines at once in one process, base and head in pairs of processes: TensorRT only.
 import type { Arm, Comparison, TogetherResult, TogetherSide } from "../../generated/result.ts";
-import { type JudgeOptions, judgePairs, shouldStop } from "../core/compare/verdict.ts";
+import { type JudgeOptions, judgePairs } from "../core/compare/verdict.ts";
+import { ToolError } from "../core/errors.ts";
 import type { TogetherRun } from "../core/load/measured.ts";
-import { runsWithoutBase } from "../core/plan/plan.ts";
 import { median } from "../core/stats/quantile.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import { eachOf, type LifetimeFound, type LifetimePorts, type Observe, tensorsOf } from "./lifetime.ts";
+import { eachOf, type LifetimeFound, type Observe, tensorsOf } from "./lifetime.ts";
 import type { MeasureInput } from "./measure.ts";
+import { type Paired, repeatedNotes, runPairs, type WatchedPorts } from "./run-pairs.ts";
 import { isSwept } from "./sweep.ts";
 import { engineOf, inputsOf } from "./time-pair.ts";
 import type { TimedWorkload } from "./workloads.ts";
@@ -19,7 +20,7 @@ interface Two {
 /** At the first workload of each engine. */
 export async function* measureTogether(
 	input: MeasureInput,
-	ports: LifetimePorts,
+	ports: WatchedPorts,
 ): AsyncGenerator<LifetimeFound> {
 	const timed = (name: string) =>
 		input.workloads.find((one) => {
@@ -39,35 +40,31 @@ export async function* measureTogether(
 			};
 	}
 	const family = Math.max(1, 2 * items.length);
-	const work = async ({ both }: Two, observe: Observe): Promise<LifetimeFound> => ({
-		together: await measureTwo(both, { ...input, family }, { ...ports, observe }),
-	});
+	const work = ({ both }: Two, observe: Observe) =>
+		measureTwo(both, { ...input, family }, { ...ports, observe });
 	yield* eachOf("together", items, work, { input, ports });
 }
 
-type Run = TogetherRun & { arm: Arm; pair: number };
+type Run = TogetherRun & Paired;
 
 async function measureTwo(
 	both: Two["both"],
 	input: MeasureInput,
-	ports: LifetimePorts & { observe: Observe },
-): Promise<TogetherResult[]> {
-	const [first] = both;
+	ports: WatchedPorts & { observe: Observe },
+): Promise<LifetimeFound> {
 	const { looks } = input.measure;
 	const isCompared = both.every(({ base }) => base !== undefined);
-	const arms: readonly Arm[] = isCompared ? ["base", "head"] : ["head"];
-	const runs: Run[] = [];
-	const judge = () =>
+	const run = async (at: Paired): Promise<Run> => ({
+		...(await runOnce(both, at.arm, { input, ports })),
+		...at,
+	});
+	const judge = (runs: readonly Run[]) =>
 		both.map((timed, index) => resultOf([timed, both[1 - index] ?? timed], index, { runs, input }));
-	const most = (isCompared ? looks.at(-1) : runsWithoutBase) ?? 0;
-	for (let pair = 0; pair < most && ports.interrupt.reason() === null; pair += 1) {
-		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? most}`);
-		for (const arm of first.firstArms[pair] === "head" ? arms.toReversed() : arms)
-			runs.push({ ...(await runOnce(both, arm, { input, ports })), arm, pair });
-		const isDecided = () => judge().every(({ comparison }) => shouldStop(comparison));
-		if (isCompared && looks.includes(pair + 1) && isDecided()) break;
-	}
-	return judge();
+	const { firstArms } = both[0];
+	const { runs, repeated, failure } = await runPairs({ looks, firstArms, isCompared, run, judge }, ports);
+	if (failure) throw new ToolError(failure);
+	const name = both.map(({ head }) => head.spec.id).join(" + ");
+	return { together: judge(runs), notes: repeatedNotes(name, repeated) };
 }
 
 /** Long enough for the swing of a GPU at its power limit. */

@@ -1,6 +1,8 @@
 // A whole run with a worker whose TensorRT is a stand-in: the head loads 50 ms longer and loses 64 KiB per change of shape.
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Arm } from "../../generated/result.ts";
 import { expectSchema } from "../support/expect-schema.ts";
 import { expectExit, gateFolders, temporaryFolder, writeScript } from "../support/project.ts";
 import { writeArms } from "../support/replay/gate.ts";
@@ -42,7 +44,12 @@ PYTHONPATH="${resolve("test/support/fake-tensorrt")}" exec "${python}" "$@"`,
 	);
 }
 
-async function gate(measure: string, hasPython = true, more = "") {
+async function gate(
+	measure: string,
+	hasPython = true,
+	more = "",
+	arrivals: Partial<Record<Arm, string>> = {},
+) {
 	const folder = temporaryFolder();
 	writeArms(folder, comparison, (config) =>
 		config
@@ -51,6 +58,7 @@ async function gate(measure: string, hasPython = true, more = "") {
 			.replace("unchanged-models: rebuild", `$&, ${measure}`)
 			.concat(more),
 	);
+	for (const [arm, text] of Object.entries(arrivals)) writeFileSync(join(folder, arm, "arrivals.txt"), text);
 	const env = { PATH: installReplay(folder, { comparison }) };
 	if (hasPython) installPython(folder);
 	return gateFolders(folder, { env });
@@ -102,6 +110,31 @@ suite("start-up and memory growth", () => {
 		for (const name of ["report.md", "report.html", "terminal"])
 			expect(report(name)).toMatch(/Measured load of 1 engine/);
 		expect(report("exports/bencher.json")).toContain("p99-measured");
+	});
+
+	it.each([
+		["is missing", {}, { path: expect.stringMatching(/trtgate\.yml$/), line: expect.any(Number) }],
+		["has a word", { base: "0\n5\n", head: "0\nsoon\n" }, { path: "arrivals.txt", line: 2 }],
+	])(
+		"a file of arrivals that %s is found before anything is built, also by day",
+		async (_, arrivals, location) => {
+			const { run, result } = await gate("load: { arrivals: arrivals.txt }", true, "", arrivals);
+			expect(result.errors, run.stderr).toMatchObject([
+				{ code: "arrivals-invalid", location, fix: expect.any(String) },
+			]);
+			expect(result.builds).toEqual([]);
+		},
+	);
+
+	it("a file of arrivals that only the base has wrong is the head's", async () => {
+		const { run, result } = await gate(
+			"start-up: off, memory-growth: off, load: { when: always, arrivals: arrivals.txt }",
+			true,
+			"",
+			{ base: "0\nsoon\n", head: "0\n100\n200\n" },
+		);
+		expect(result.errors, run.stderr).toEqual([]);
+		expect(result.measuredLoads).toMatchObject([{ points: [{ ratePerSecond: 10 }] }]);
 	});
 
 	it("are left to scheduled runs, and need Python", async () => {

@@ -2,16 +2,18 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Arm, WorkloadResult } from "../../generated/result.ts";
+import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import { loadsOf } from "../../src/core/load/at-load.ts";
 import type { Arrivals } from "../../src/core/load/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
+import type { Telemetry } from "../../src/ports/world.ts";
 import type { LifetimeFound } from "../../src/stages/lifetime.ts";
 import { measureLoads } from "../../src/stages/load.ts";
 import { measureTogether } from "../../src/stages/together.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
-import { buildComparison, buildStats } from "../support/build-result.ts";
+import { buildComparison, buildGpuWindow, buildStats } from "../support/build-result.ts";
 import { fakeEngine, silent } from "../support/fakes.ts";
 import { temporaryFolder } from "../support/project.ts";
 import { bed } from "../support/replay/bed.ts";
@@ -42,6 +44,15 @@ interface Asked {
 	arrivals?: Arrivals;
 	maxDelayMs?: number;
 	durationMs?: number;
+	telemetry?: Telemetry;
+	/** Filled. */
+	notes?: string[];
+}
+
+function portsWith(telemetry: Telemetry = noTelemetry()) {
+	const clock = { now: () => performance.now(), timestamp: () => "" };
+	const { backend } = bed({ worker: fakeWorker() });
+	return { backend, progress: silent, interrupt: { reason: () => null }, clock, telemetry };
 }
 
 async function measured({
@@ -52,6 +63,8 @@ async function measured({
 	arrivals = "poisson",
 	maxDelayMs = 0,
 	durationMs = 2000,
+	telemetry,
+	notes: said = [],
 }: Asked) {
 	const sides = { head: engine("head", head), ...(base && { base: engine("base", base) }) };
 	const level = spec!.engine.workloads[0]!;
@@ -70,7 +83,7 @@ async function measured({
 			...{ base: buildStats(10), head: buildStats(10), noise: { runCv: null, detectable: null } },
 		};
 	});
-	const ports = { backend: bed({ worker: fakeWorker() }).backend, progress: silent };
+	const ports = portsWith(telemetry);
 	const load = { ...config.measure.load, durationMs, maxDelayMs };
 	const input = {
 		...{ workloads, measure: { ...config.measure, looks: [5], load }, family: 1, arrivals },
@@ -78,9 +91,9 @@ async function measured({
 		noBase: () => ({ verdict: "missing", reason: "New." }) as const,
 	};
 	const found: LifetimeFound[] = [];
-	for await (const one of measureLoads(input, { ...ports, interrupt: { reason: () => null } }))
-		found.push(one);
+	for await (const one of measureLoads(input, ports)) found.push(one);
 	expect(found.flatMap(({ errors = [] }) => errors)).toEqual([]);
+	said.push(...found.flatMap(({ notes = [] }) => notes));
 	return found.flatMap(({ measuredLoads = [] }) => measuredLoads);
 }
 
@@ -140,6 +153,51 @@ suite("measureLoads", () => {
 	});
 });
 
+/** Another process uses the GPU in these runs, counted from 0. */
+function disturbed(isDisturbed: (run: number) => boolean, calls: string[] = []): Telemetry {
+	const spans: number[] = [];
+	return {
+		...noTelemetry(),
+		start: async () => void calls.push("start"),
+		stop: async () => void calls.push("stop"),
+		foreignProcesses: (fromMs) => {
+			if (!spans.includes(fromMs)) spans.push(fromMs);
+			return isDisturbed(spans.indexOf(fromMs)) ? [{ pid: 77, name: "miner" }] : [];
+		},
+	};
+}
+
+suite("a disturbed GPU", () => {
+	it("repeats the pair whose run another process shared, and says so", async () => {
+		const calls: string[] = [];
+		const telemetry = disturbed((run) => run === 3, calls);
+		const notes: string[] = [];
+		const [load] = await measured({ base: { serviceMs: [10] }, head: { serviceMs: [10] }, telemetry, notes });
+		expect(load).toMatchObject({ replaced: 1, points: [{ base: { runs: 5 }, head: { runs: 5 } }] });
+		expect(load).not.toHaveProperty("reason");
+		expect(notes).toEqual([expect.stringMatching(/at load: 1 pair repeated, the last because .+ miner/)]);
+		expect(calls).toEqual(["start", "stop"]);
+	});
+
+	it("gives no figures where its clocks are limited in every run", async () => {
+		const gpu = buildGpuWindow({ throttleReasons: ["hw-thermal"] });
+		const telemetry = { ...noTelemetry(), window: () => gpu };
+		const [load] = await measured({ head: { serviceMs: [10] }, telemetry });
+		expect(load).toMatchObject({ points: [], replaced: 4 });
+		expect(load!.reason).toMatch(/^More than 3 pairs .+ clocks were limited by a thermal slowdown/);
+	});
+
+	it("keeps runs whose clock falls between requests", async () => {
+		let mhz = 1000;
+		const window = () => {
+			mhz += 50;
+			return buildGpuWindow({ smClockMhz: { mean: mhz, min: mhz, max: mhz } });
+		};
+		const [load] = await measured({ head: { serviceMs: [10] }, telemetry: { ...noTelemetry(), window } });
+		expect(load).toMatchObject({ replaced: 0, points: [{ head: { runs: 3 } }] });
+	});
+});
+
 suite("measureTogether", () => {
 	it("runs two engines at once and each alone, and finds which one a slower neighbour slows", async () => {
 		const level = spec!.engine.workloads[0]!;
@@ -157,10 +215,16 @@ suite("measureTogether", () => {
 			...{ measure: { ...config.measure, looks: [5], load }, outFolder: join(temporaryFolder(), "out") },
 			noBase: () => ({ verdict: "missing", reason: "New." }) as const,
 		};
-		const ports = { backend: bed({ worker: fakeWorker() }).backend, progress: silent };
+		const ports = portsWith();
+		const isShared = { ...ports, telemetry: disturbed(() => true) };
+		const refused: LifetimeFound[] = [];
+		for await (const one of measureTogether(input, isShared)) refused.push(one);
+		expect(refused.flatMap(({ together = [] }) => together)).toEqual([]);
+		expect(refused.flatMap(({ errors = [] }) => errors)).toMatchObject([
+			{ code: "runs-unstable", message: expect.stringContaining("miner") },
+		]);
 		const found: LifetimeFound[] = [];
-		for await (const one of measureTogether(input, { ...ports, interrupt: { reason: () => null } }))
-			found.push(one);
+		for await (const one of measureTogether(input, ports)) found.push(one);
 		expect(found.flatMap(({ errors = [] }) => errors)).toEqual([]);
 		expect(found.flatMap(({ notes = [] }) => notes)).toEqual([
 			expect.stringMatching(/a \+ c was not measured/),

@@ -1,14 +1,17 @@
 // Resolves `measure.load`: how requests arrive, and when they are served.
 import type { LoadFile } from "../../../generated/config.ts";
-import type { LoadConfig } from "./config.ts";
+import { listNames } from "../text/labels.ts";
+import type { LoadConfig, ModelConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
+import { suggest } from "./did-you-mean.ts";
+import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 import { checkPath, parseDuration, parseShare } from "./values.ts";
 
 /** Nearer to the capacity a queue does not settle in a run. */
 const mostLoad = 0.99;
 
-export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
+export function* resolveLoad(file: LoadFile, models: readonly ModelConfig[]): Resolution<LoadConfig> {
 	const { load } = defaultMeasure;
 	const { when = "nightly", arrivals = load.arrivals, at, "max-batch": maxBatch, together } = file;
 	const pointer = "/measure/load";
@@ -21,6 +24,7 @@ export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
 	const fix = "Write a share such as 80%.";
 	if (share === "off" || share > mostLoad)
 		yield { pointer: `${pointer}/at`, says: `is ${at}`, expected: "a share of the capacity up to 99%", fix };
+	yield* checkTogether(together ?? [], models);
 	const isDrawn = arrivals === "poisson" || arrivals === "constant";
 	return {
 		when,
@@ -31,4 +35,21 @@ export function* resolveLoad(file: LoadFile): Resolution<LoadConfig> {
 		maxDelayMs: yield* time("max-delay", load.maxDelayMs),
 		durationMs: yield* time("duration", load.durationMs),
 	};
+}
+
+function* checkTogether(
+	pairs: NonNullable<LoadFile["together"]>,
+	models: readonly ModelConfig[],
+): Resolution<void> {
+	const known = models.flatMap(({ name, engines }) => [name, ...engines.map((one) => `${name}/${one.name}`)]);
+	for (const [index, pair] of pairs.entries())
+		for (const [side, name] of pair.entries()) {
+			if (known.includes(name)) continue;
+			yield {
+				pointer: `/measure/load/together/${index}/${side}`,
+				says: `is ${formatName(name)}, which names no engine of this config`,
+				expected: `a model or model/engine; there are ${listNames(known.map(formatName), 12)}`,
+				...suggest(name, known, "Name a model, or an engine as model/engine."),
+			};
+		}
 }

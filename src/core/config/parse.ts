@@ -7,6 +7,7 @@ import type {
 	CommandConfig,
 	Config,
 	MeasureConfig,
+	ModelConfig,
 	Occasion,
 	RunnerConfig,
 } from "./config.ts";
@@ -75,6 +76,11 @@ function* resolveConfig(
 	}
 	const { bisect, budget } = { ...defaultSettings.explain, ...file.explain };
 	const explain = { bisect, budgetMs: yield* parseDuration("/explain/budget", { text: budget }) };
+	const models = yield* resolveModels(file.models, {
+		layers,
+		inputs: inputLayer(fileLayer, origin.inputs),
+		probes,
+	});
 	return {
 		path: origin.path,
 		backend: file.backend ?? defaultSettings.backend,
@@ -82,13 +88,9 @@ function* resolveConfig(
 		device: file.device === undefined ? undefined : String(file.device),
 		libraries: file.libraries,
 		base: file.base,
-		models: yield* resolveModels(file.models, {
-			layers,
-			inputs: inputLayer(fileLayer, origin.inputs),
-			probes,
-		}),
+		models,
 		gates: yield* resolveGates(layers),
-		measure: yield* resolveMeasure(file.measure ?? {}),
+		measure: yield* resolveMeasure(file.measure ?? {}, models),
 		runners: yield* resolveRunners(file.runners),
 		preflight: { ...defaultSettings.preflight, ...file.preflight },
 		baseline: yield* resolveBaseline(file.baseline ?? {}),
@@ -206,7 +208,7 @@ export const measureKeys = {
 	load: "load",
 } as const satisfies Record<keyof MeasureFile, keyof MeasureConfig>;
 
-function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
+function* resolveMeasure(file: MeasureFile, models: readonly ModelConfig[]): Resolution<MeasureConfig> {
 	const set: Record<string, unknown> = {};
 	for (const [key, name] of Object.entries(measureKeys)) {
 		const value = file[key as keyof MeasureFile];
@@ -215,7 +217,7 @@ function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		const options = { text: String(value), allowsZero: key === "warm-up" };
 		set[name] = isTime ? yield* parseDuration(`/measure/${key}`, options) : value;
 	}
-	if (file.load !== undefined) set["load"] = yield* resolveLoad(file.load);
+	if (file.load !== undefined) set["load"] = yield* resolveLoad(file.load, models);
 	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
 	const measure: MeasureConfig = { ...defaultMeasure, ...set, adaptsLength };
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;

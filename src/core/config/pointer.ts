@@ -25,7 +25,8 @@ export function parentPointer(pointer: string): string | undefined {
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-const listKeys = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels", "env"];
+const listKeys = "workloads pairs shape plugins profiles flags runners labels env together".split(" ");
+const isIndex = (part: string) => /^\d+$/.test(part);
 const maxNameChars = 60;
 
 /** `/models/resnet50/workloads/0/batch` becomes `models.resnet50.workloads[0].batch`. */
@@ -33,7 +34,8 @@ export function formatPointer(pointer: string): string {
 	const parts = parsePointer(pointer);
 	if (parts.length === 0) return "the file";
 	const formatted = parts.map((part, index) => {
-		if (/^\d+$/.test(part) && listKeys.includes(parts[index - 1] ?? "")) return `[${part}]`;
+		const list = parts.slice(0, index).findLast((above) => !isIndex(above));
+		if (isIndex(part) && listKeys.includes(list ?? "")) return `[${part}]`;
 		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
 		return `[${formatName(part)}]`;
 	});

@@ -50,6 +50,20 @@ it("measured load is off until the file asks for it, then nightly", () => {
 	expect(() => read("{ arrivals: ../a.txt }")).toThrow(/outside|leads out/);
 });
 
+it.each([
+	["[net, net/fp32], [net/fp23, net]", "measure.load.together[1][0]", "Write net/fp32."],
+	["[net, other/int8]", "measure.load.together[0][1]", "Name a model, or an engine as model/engine."],
+])("engines that run together are the file's: %s", (pairs, place, fix) => {
+	const measure = `\nmeasure: { load: { together: [${pairs}] } }`;
+	const [error] = refused(withModel("", measure));
+	expect(error).toMatchObject({ code: "config-value", fix, location: { line: expect.any(Number) } });
+	expect(error!.message).toContain(place);
+	expect(error!.message).toContain("a model or model/engine; there are");
+	expect(
+		loaded(withModel("", "\nmeasure: { load: { together: [[net, net/fp32]] } }")).measure.load.together,
+	).toEqual(["net + net/fp32"]);
+});
+
 const profiles =
 	"profiles: [{ seq: { min: 1, opt: 64, max: 256 }, past: { min: 0, opt: 1, max: 1 } }, { seq: 1, past: { min: 1, opt: 512, max: 1024 } }]";
 const decoder = `dims: { batch: { min: 1, opt: 4, max: 8 } }, ${profiles}`;

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import type { MeasuredLoad, MeasuredSide } from "../../../generated/result.ts";
 import { readRecord } from "../../../src/history/core/files.ts";
 import { recordOf } from "../../../src/history/core/from-result.ts";
-import { buildResult, buildWorkload } from "../../support/build-result.ts";
+import { buildComparison, buildResult, buildWorkload } from "../../support/build-result.ts";
 import { hash } from "../../support/history-records.ts";
 
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
@@ -48,4 +49,50 @@ it("there is no record of a result if nothing was timed, or if it was merged", (
 	const parts = [{ name: "l4", state: "merged" as const }];
 	for (const result of [{ workloads: [] }, { workloads: [buildWorkload({ part: "l4" })], parts }])
 		expect(recordOf(buildResult(result), identity, hash)).toBeNull();
+});
+
+function loadOf(workload: string, overrides: Partial<MeasuredLoad> = {}): MeasuredLoad {
+	const side = (p99Ms: number): MeasuredSide => ({
+		...{ runs: 5, requests: 2500, serviceMs: 10, meanMs: 20, p50Ms: 15, p99Ms, maxMs: 80, latenessMs: 0.01 },
+		p99: { lowMs: p99Ms - 2, highMs: p99Ms + 2 },
+	});
+	const { model, engine } = buildWorkload();
+	const comparison = buildComparison({ estimate: 0.1, interval: [0.05, 0.15], pairs: 5 });
+	const at = (share: number | null, ms: number) => ({
+		...{ share, ratePerSecond: 80, comparison },
+		...{ base: side(ms), head: side(ms * 1.1) },
+	});
+	return {
+		...{ model, engine, workloads: ["batch 1", workload], arrivals: "poisson", replaced: 0 },
+		...{ maxBatch: 8, maxDelayMs: 2, points: [at(0.8, 50), at(null, 30)] },
+		...overrides,
+	};
+}
+
+it("a measured load is a series beside its last workload's, with the P99 at the first rate", () => {
+	const [load, workload] = [loadOf(buildWorkload().workload), buildWorkload()];
+	const record = recordOf(buildResult({ workloads: [workload], measuredLoads: [load] }), identity, hash);
+	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
+	const [own, atLoad, ...others] = record!.rows;
+	expect(others).toEqual([]);
+	expect(atLoad).toMatchObject({
+		series: `${own!.series} · P99 at load`,
+		kind: "engine",
+		ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 },
+		base: { ns: 50e6 },
+		head: { ns: 55e6 },
+	});
+	expect(atLoad!.head).not.toHaveProperty("memoryBytes");
+	const { memoryBytes: _, ns: __, ...facts } = own!.head;
+	expect(atLoad!.head).toMatchObject(JSON.parse(JSON.stringify(facts)));
+});
+
+it.each([
+	["without figures", { points: [] }],
+	["of a workload that was not timed", { workloads: ["other"] }],
+	["of another engine", { engine: "other" }],
+])("a measured load %s has no series", (_, overrides) => {
+	const [load, workload] = [loadOf(buildWorkload().workload, overrides), buildWorkload()];
+	const record = recordOf(buildResult({ workloads: [workload], measuredLoads: [load] }), identity, hash);
+	expect(record!.rows).toHaveLength(1);
 });

@@ -29,18 +29,18 @@ const measuredColumns: readonly Column<MeasuredRow>[] = [
 	plain("load", (row) =>
 		present([row.share !== null && formatPercent(row.share, { digits: 0 }), rate(row)]).join(" · "),
 	),
-	plain("arrivals", ({ load }) => cleanName(load.arrivals, 60)),
 	plain("side", ({ side }) => side),
-	plain("P99 change", ({ side, comparison }) => (side === "head" ? changeWithInterval(comparison) : "")),
-	numbers("requests", ({ stats }) => stats.requests, formatCount),
-	numbers("busy", ({ stats }) => stats.serviceMs, formatMs),
-	numbers("mean", ({ stats }) => stats.meanMs, formatMs),
-	numbers("P50", ({ stats }) => stats.p50Ms, formatMs),
 	numeric("P99 (99 % bounds)", ({ stats }) => `${formatMs(stats.p99Ms)} (${boundsText(stats.p99)})`, {
 		sortBy: ({ stats }) => stats.p99Ms,
 	}),
+	plain("P99 change", ({ side, comparison }) => (side === "head" ? changeWithInterval(comparison) : "")),
+	numbers("mean", ({ stats }) => stats.meanMs, formatMs),
+	numbers("P50", ({ stats }) => stats.p50Ms, formatMs),
 	numbers("longest", ({ stats }) => stats.maxMs, formatMs),
+	numbers("busy", ({ stats }) => stats.serviceMs, formatMs),
 	numbers("sent late", ({ stats }) => stats.latenessMs, formatMs),
+	numbers("requests", ({ stats }) => stats.requests, formatCount),
+	plain("arrivals", ({ load }) => cleanName(load.arrivals, 60)),
 ];
 
 const measuredMethod =
