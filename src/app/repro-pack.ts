@@ -6,7 +6,7 @@ import type { GoldenVerdict, Result } from "../../generated/result.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import { copyModel } from "../adapters/onnxruntime/model-files.ts";
+import { copyModel, editModel } from "../adapters/onnxruntime/model-files.ts";
 import { type ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
@@ -24,30 +24,37 @@ import { type GoldenSet, readGolden, readTensors } from "../golden/stages/load-g
 import type { ModelOnDisk } from "../ports/world.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
 import { readConfigFile } from "./config-file.ts";
+import { cutPart, findBisection, type Part } from "./repro-part.ts";
 import type { Terminal } from "./terminal.ts";
 
 const files = fileStore();
 
-type Packing = { run: Result; head: string | undefined; out: string };
+interface Packing {
+	run: Result;
+	head: string | undefined;
+	base: string | undefined;
+	isWhole: boolean;
+	out: string;
+}
 
 /** @throws ConfigError if the folder exists, or files are not the run's. */
 export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
 	const { out } = packing;
-	const { spec, model, set, text, result } = await openRun(failure, packing, terminal);
+	const opened = await openRun(failure, packing, terminal);
 	if (existsSync(out)) throw usageError(`${out} exists.`, "Remove it, or name another folder with --out.");
-	const golden = set && (await goldenOf(set, failure.verdict));
-	const tensors = golden === null ? [] : tensorPaths(golden);
+	const { spec, set, text, result } = opened;
+	const part = await partOf(failure, { ...packing, ...opened }, terminal);
+	const model = part ? await editModel(opened.model, part.edit, out) : opened.model;
+	const golden = part?.golden ?? (set && (await goldenOf(set, failure.verdict)));
+	const tensors = (golden === null ? [] : tensorPaths(golden)).filter((path) => path !== part?.expected.path);
 	const folder = set?.folder ?? "";
 	const sizes = await Promise.all(tensors.map((path) => files.size(join(folder, path))));
 	const weights = model.external.map(({ neededBytes }) => neededBytes);
 	const bytes = [...weights, ...sizes].reduce<number>((sum, size) => sum + (size ?? 0), model.onnx.bytes);
 	terminal.err(`Writes ${formatBytes(bytes)} to ${out}, weights included.\n`);
-	const onnx = basename((await copyModel(model, out)).path);
-	for (const path of tensors) {
-		const source = (await confine(files, folder, path)) ?? path;
-		await files.makeFolder(dirname(join(out, path)));
-		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
-	}
+	const onnx = basename(part ? model.path : (await copyModel(model, out)).path);
+	await copyTensors(tensors, folder, out);
+	if (part) await addPart(part, { model, result, out });
 	const { kind: backend } = result.backend;
 	const packed = { backend, onnx, golden: golden ? "golden.json" : undefined } as const;
 	const written = {
@@ -56,13 +63,60 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 		...(golden && { "golden.json": jsonText(golden) }),
 		"README.md": readmeOf(
 			// As it is packed, without folders of this machine.
-			failuresOf(result).find(({ id, code }) => id === failure.id && code === failure.code) ?? failure,
+			failuresOf(result).find(({ id, code }) => id === failure.id && (part || code === failure.code)) ??
+				failure,
 			result,
 			commandsOf({ spec, model: { ...model, path: onnx } }, result, golden),
+			part?.says,
 		),
 	};
 	for (const [file, content] of Object.entries(written)) await files.writeText(join(out, file), content);
-	terminal.out(`wrote ${out}: ${nameOf(failure)}\nReplay: trtgate repro ${shellWord(out)}\n`);
+	const holds = part ? `, ${part.says}` : "";
+	terminal.out(`wrote ${out}: ${nameOf(failure)}${holds}\nReplay: trtgate repro ${shellWord(out)}\n`);
+}
+
+/** The expected values, and that they are what failed. */
+async function addPart(
+	{ expected, isOwn, golden, verdict }: Part,
+	{ model, result, out }: { model: ModelOnDisk; result: Result; out: string },
+): Promise<void> {
+	if (isOwn) golden.model.sha256 = (await fileModelReader().read(model.path)).sha256;
+	result.golden = [verdict];
+	await files.makeFolder(dirname(join(out, expected.path)));
+	await files.writeBytes(join(out, expected.path), expected.bytes);
+}
+
+async function copyTensors(paths: readonly string[], folder: string, out: string): Promise<void> {
+	for (const path of paths) {
+		const source = (await confine(files, folder, path)) ?? path;
+		await files.makeFolder(dirname(join(out, path)));
+		await files.writeBytes(join(out, path), await files.readBytes(source, inputKinds.tensor));
+	}
+}
+
+/** Null: the whole model is packed. */
+async function partOf(
+	failure: Failure,
+	opened: Packing & Awaited<ReturnType<typeof openRun>>,
+	terminal: Terminal,
+): Promise<Part | null> {
+	const { run, isWhole, base: folder, model, set, spec } = opened;
+	const found = isWhole ? undefined : findBisection(failure, run);
+	if (found === undefined || set === null) return null;
+	const built = run.builds.find(
+		(one) => one.arm === "base" && one.state === "built" && `${one.model}/${one.engine}` === failure.id,
+	);
+	const sha256 = built?.modelSha256 ?? model.sha256;
+	const { onnx } = spec.engine;
+	const root = folder && resolve(terminal.cwd, folder);
+	const path = root && ((await confine(files, root, onnx)) ?? join(root, onnx));
+	const other = sha256 !== model.sha256 && path ? await fileModelReader().read(path) : null;
+	if (other !== null && other.sha256 !== sha256) throw notOfRun(path ?? onnx);
+	const base = sha256 === model.sha256 ? "same" : (other ?? "missing");
+	const part = await cutPart({ failure, model, base, set }, found, terminal);
+	if (typeof part !== "string") return part;
+	terminal.err(`Packs the whole model: ${part}.\n`);
+	return null;
 }
 
 async function openRun(failure: Failure, { run, head }: Packing, { cwd, environment }: Terminal) {

@@ -2,12 +2,19 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
+import type { Result } from "../../generated/result.ts";
+import { cutAt } from "../../src/core/onnx/cut.ts";
+import { memorySource } from "../../src/formats/bytes/byte-source.ts";
+import { readOnnx } from "../../src/formats/onnx/reader.ts";
+import { rewriteOnnx } from "../../src/formats/onnx/write.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import {
 	expectExit,
 	expectRefusal,
 	fixtures,
+	gateFolders,
 	quickProject,
+	readResult,
 	runCli,
 	sha256,
 	temporaryFolder,
@@ -124,6 +131,65 @@ it("a build that trtexec refuses is packed with its command, and replayed with a
 	expect(built.stdout).toContain("now: no such failure");
 });
 
+const readModel = (path: string) => readOnnx(memorySource(readFileSync(path)), path);
+
+/** The quickstart's segmenter, whose weights change in one convolution, with the search for it. */
+async function searchedRun(): Promise<string> {
+	const cwd = temporaryFolder();
+	for (const arm of ["base", "head"]) {
+		cpSync(join("examples/quickstart", arm), join(cwd, arm), { recursive: true });
+		const path = join(cwd, arm, "trtgate.yml");
+		const timed = "    workloads: [{ name: one picture }]\n    golden: golden/seg";
+		const text = readFileSync(path, "utf8").replace(timed, "    workloads: []\n    golden: golden/seg");
+		writeFileSync(path, `${text}\nexplain: { bisect: on }\n`);
+	}
+	await gateFolders(cwd, { argv: ["--only", "segmenter"] });
+	return cwd;
+}
+
+it("the part up to the node that bisection found is reproduced, and not with the good model's part", async () => {
+	const cwd = await searchedRun();
+	const packed = await runCli(["repro", "out", "--head", "head", "--base", "base"], { cwd });
+	expectExit(packed, 0);
+	expect(packed.stdout).toContain("segmenter/fp32/scene-1, 3 of 10 nodes, up to `/smooth/Conv_output`\n");
+	const folder = join(cwd, "folder");
+	renameSync(join(cwd, "trtgate-repro"), folder);
+	const { graph } = readModel(join(folder, "segmenter.onnx"));
+	expect(graph.nodes).toHaveLength(3);
+	const name = "/smooth/Conv_output";
+	expect(graph.outputs).toEqual([{ name, kind: "tensor", dtype: "float", dims: [null, null, null, null] }]);
+	const golden: GoldenManifest = JSON.parse(readFileSync(join(folder, "golden.json"), "utf8"));
+	const { allowed } = (readResult(join(cwd, "out")).bisections ?? [])[0] ?? {};
+	expect(golden.outputs[name]?.comparators).toEqual([{ kind: "relative-l2", tolerance: allowed }]);
+	expect(readFileSync(join(folder, "README.md"), "utf8")).toContain("3 of 10 nodes");
+	const again = await replay(cwd);
+	expectExit(again, 0);
+	expect(again.stdout).toMatch(
+		/^reproduced: segmenter\/fp32\/scene-1\n {2}✗ \/smooth\/Conv_output: relative-l2 /,
+	);
+	const good = new Uint8Array(readFileSync(join(cwd, "base/models/segmenter.onnx")));
+	const part = cutAt(readModel(join(cwd, "base/models/segmenter.onnx")), { name, dtype: "float" });
+	writeFileSync(join(folder, "segmenter.onnx"), rewriteOnnx(good, part));
+	const right = await replay(cwd);
+	expectExit(right, 1);
+	expect(right.stdout).toMatch(/^not reproduced: .*\n {2}✓ \/smooth\/Conv_output: relative-l2 .*, now 0\n/);
+});
+
+it("the whole model is packed with --whole, or without the base's that the part is compared with", async () => {
+	const cwd = await searchedRun();
+	const pack = (...argv: string[]) => runCli(["repro", "out", "--head", "head", ...argv], { cwd });
+	expectRefusal(await pack("--base", "head"), "segmenter.onnx is not that of the run");
+	const without = await pack("--out", "a");
+	expectExit(without, 0);
+	expect(without.stderr).toMatch(/^Packs the whole model: .*--base/);
+	const whole = await pack("--out", "b", "--whole", "--base", "base");
+	expectExit(whole, 0);
+	expect(whole.stderr).toMatch(/^Writes /);
+	const model = readFileSync(join(cwd, "head/models/segmenter.onnx"));
+	for (const folder of ["a", "b"])
+		expect(readFileSync(join(cwd, folder, "segmenter.onnx")).equals(model), folder).toBe(true);
+});
+
 /** As the recorder stores them. */
 function storeAsNpy(folder: string): void {
 	const path = join(folder, "golden/golden.json");
@@ -154,4 +220,36 @@ it("wrong outputs on TensorRT are reproduced with trtexec's numbers, and its com
 		/^reproduced: net\/fp32\/.*\n {2}✗ \w+: relative-l2 .*: recorded 3\.3e-2, now 3\.3e-2\n/,
 	);
 	expect(run.stdout).toContain("on TensorRT 10.6.0");
+});
+
+it("a kernel that is wrong on TensorRT is packed as the part up to it, with the commands for that part", async () => {
+	const { folder } = await gateReplay({ comparison: "wrong-head" });
+	const path = join(folder, "out/result.json");
+	const result: Result = JSON.parse(readFileSync(path, "utf8"));
+	const [wrong] = result.golden.filter(({ state }) => state === "mismatch");
+	const { nodes } = readModel(join(folder, "head", "model.onnx")).graph;
+	const node = nodes[3];
+	const tensor = node?.outputs[0] ?? "";
+	const { model = "", engine = "", case: id = "", checks = [] } = wrong ?? {};
+	const at = { model, engine, case: id, output: checks[0]?.output ?? "", rounds: 1, compared: 1 };
+	const found = {
+		state: "found",
+		node: node?.name ?? "",
+		tensor,
+		error: 0.5,
+		before: 0,
+		allowed: 0.001,
+	} as const;
+	// As of a run without a base, whose search compares with the model itself.
+	result.builds = result.builds.filter(({ arm }) => arm === "head");
+	result.bisections = [{ ...at, ...found, message: "Found." }];
+	writeFileSync(path, JSON.stringify(result));
+	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
+	const packed = join(folder, "trtgate-repro");
+	const part = readModel(join(packed, "model.onnx")).graph;
+	expect(part.outputs).toMatchObject([{ name: tensor }]);
+	expect(part.nodes.length).toBeLessThan(nodes.length);
+	const golden: GoldenManifest = JSON.parse(readFileSync(join(packed, "golden.json"), "utf8"));
+	expect(golden.model.sha256).toBe(sha256(readFileSync(join(packed, "model.onnx"))));
+	expect(readFileSync(join(packed, "README.md"), "utf8")).toMatch(/^trtexec --onnx=model\.onnx /m);
 });

@@ -4,6 +4,8 @@ import { constants } from "node:fs";
 import { chmod, copyFile, link, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
+import type { GraphEdit } from "../../core/onnx/model.ts";
+import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { memorySource } from "../../formats/bytes/byte-source.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../formats/onnx/write.ts";
@@ -80,18 +82,26 @@ async function placeFile(source: string, target: string): Promise<number> {
 	return size;
 }
 
-export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
-	const path = join(folder, basename(model.path));
+export function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
 	const nodes = model.onnx.graph.nodes.map((_, kept) => ({ kept }));
-	const bytes = rewriteOnnx(await readInput(model.path, inputKinds.model), { nodes, addedOutputs: outputs });
+	return editModel(model, { nodes, addedOutputs: outputs }, folder);
+}
+
+/** Files of external data that the edited model reads are copied whole. */
+export async function editModel(model: ModelOnDisk, edit: GraphEdit, folder: string): Promise<ModelOnDisk> {
+	const path = join(folder, basename(model.path));
+	const bytes = rewriteOnnx(await readInput(model.path, inputKinds.model), edit);
+	const onnx = readOnnx(memorySource(bytes), path);
+	const read = new Set(tensorsOf(scopesOf(onnx)).map(({ external }) => external?.location));
+	const external = model.external.filter(({ location }) => read.has(location));
 	await makeFolders(folder);
-	await copyExternal(model, folder);
+	await copyExternal({ ...model, external }, folder);
 	await orWriteError(writeFile(path, bytes), path);
 	return {
 		path,
-		onnx: readOnnx(memorySource(bytes), path),
+		onnx,
 		sha256: createHash("sha256").update(bytes).digest("hex"),
-		external: model.external.map((file) => ({
+		external: external.map((file) => ({
 			...file,
 			path: file.path === null ? null : join(folder, file.location),
 		})),

@@ -25,7 +25,11 @@ export async function repro(argv: readonly string[], terminal: Terminal): Promis
 	const isPacked = existsSync(join(folder, "repro.json"));
 	const out = resolve(cwd, args.text("out") ?? `trtgate-repro${isPacked ? "-out" : ""}`);
 	if (!isPacked) {
-		await packRepro(failure, { run, head: args.text("head"), out }, terminal);
+		await packRepro(
+			failure,
+			{ run, head: args.text("head"), base: args.text("base"), isWhole: args.flag("whole"), out },
+			terminal,
+		);
 		return exitCodes.ok;
 	}
 	const config = join(out, "repro.yml");

@@ -221,7 +221,11 @@ export const reproTable = {
 	does: "packs one failure of a run into a folder to attach to an issue, or replays such a folder",
 	options: {
 		case: { value: "NAME", does: "Case, or MODEL/ENGINE, to pack.", otherwise: "the first that failed" },
+		whole: {
+			does: "Pack the whole model, not only its part up to the node that bisection found.",
+		},
 		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
+		base: { value: "DIR", does: "Folder with the base's models, for a part that they compute differently." },
 		out: { value: "DIR", does: "Folder to write.", otherwise: "trtgate-repro or trtgate-repro-out" },
 		trtexec: machine.trtexec,
 	},

@@ -151,10 +151,13 @@ export interface KeptNode {
 export interface AddedOutput {
 	name: string;
 	dtype: OnnxDType;
-	size?: number;
+	/** null: unknown. Absent: even their number is. */
+	dims?: readonly (number | null)[];
 }
 
 export interface GraphEdit {
 	nodes: readonly (KeptNode | NewNode)[];
 	addedOutputs?: readonly AddedOutput[];
+	/** What is said of other tensors goes, and so do the outputs that the graph had. Absent: all stay. */
+	keptTensors?: ReadonlySet<string>;
 }

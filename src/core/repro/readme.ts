@@ -3,8 +3,13 @@ import type { Result } from "../../../generated/result.ts";
 import { markdownCode, markdownFence } from "../text/escape.ts";
 import { describeCheck, type Failure, failedChecks, nameOf } from "./failures.ts";
 
-/** @param commands for a shell in the folder. */
-export function readmeOf(failure: Failure, result: Result, commands: readonly string[]): string {
+/** @param commands for a shell in the folder. @param part how much of the model it holds. */
+export function readmeOf(
+	failure: Failure,
+	result: Result,
+	commands: readonly string[],
+	part?: string,
+): string {
 	const { backend, environment, tool, builds, bisections = [] } = result;
 	const versions = {
 		trtgate: tool.version,
@@ -24,6 +29,11 @@ export function readmeOf(failure: Failure, result: Result, commands: readonly st
 	return [
 		`# ${markdownCode(nameOf(failure))} fails on ${backend.name} ${backend.version}`,
 		`${markdownCode(failure.says)} [${markdownCode(failure.code)}]`,
+		...(part === undefined
+			? []
+			: [
+					`Its model is the part that leads to the first wrong tensor: ${part}. The error was recorded in the whole model, relative to the larger of both norms; the part may be built differently.`,
+				]),
 		...blocks.filter((lines) => lines.length > 0).map(markdownFence),
 		"`trtgate repro FOLDER` builds it, runs it and compares.",
 		"The folder holds the model and its weights: give it only to those who may have them.\n",

@@ -94,8 +94,9 @@ function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewNode): U
 }
 
 /** ValueInfoProto of a tensor: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
-function valueInfo({ name, dtype, size }: AddedOutput): Uint8Array {
-	const shape = size === undefined ? [] : [bytesField(2, bytesField(1, integerField(1, size)))];
+function valueInfo({ name, dtype, dims }: AddedOutput): Uint8Array {
+	const sizes = dims?.map((size) => bytesField(1, size === null ? joinBytes() : integerField(1, size)));
+	const shape = sizes === undefined ? [] : [bytesField(2, joinBytes(...sizes))];
 	const tensor = joinBytes(integerField(1, codeOfElementType(dtype)), ...shape);
 	return joinBytes(textField(1, name), bytesField(2, bytesField(1, tensor)));
 }
@@ -110,14 +111,30 @@ export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 }
 
 /** GraphProto: node 1, output 12. */
-function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit): Uint8Array {
+function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [], keptTensors }: GraphEdit): Uint8Array {
 	const fields = fieldsOf(graph);
 	const old = fields.flatMap((field) => (isMessage(field, 1) ? [field.bytes] : []));
 	const written = nodes.map((node) =>
 		bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)),
 	);
-	const others = fields.filter(({ number }) => number !== 1).map(({ whole }) => whole);
+	const others = fields
+		.filter((field) => field.number !== 1 && (keptTensors === undefined || isKept(field, keptTensors)))
+		.map(({ whole }) => whole);
 	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
+}
+
+/**
+ * GraphProto: initializer 5 (its name 8), input 11, output 12, value_info 13, quantization_annotation 14 (names 1),
+ * sparse_initializer 15 (values 1: name 8).
+ */
+function isKept(field: Field, tensors: ReadonlySet<string>): boolean {
+	const paths: Readonly<Record<number, number[]>> = { 5: [8], 11: [1], 13: [1], 14: [1], 15: [1, 8] };
+	const path = paths[field.number];
+	if (path === undefined) return field.number !== 12;
+	const find = (message: Uint8Array | undefined, number: number) =>
+		message && fieldsOf(message).findLast((inner) => isMessage(inner, number))?.bytes;
+	const name = path.reduce(find, field.bytes);
+	return tensors.has(new TextDecoder().decode(name ?? joinBytes()));
 }
 
 function keptNode({ kept, inputs, outputs, bodies }: KeptNode, nodes: readonly Uint8Array[]): Uint8Array {

@@ -1,7 +1,18 @@
-import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
+import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { editModel, placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
+import { cutAt } from "../../../src/core/onnx/cut.ts";
+import { externalTensor, model, value } from "../../support/onnx-writer.ts";
 import { modelAt } from "../../support/ort-jobs.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 
@@ -51,4 +62,16 @@ it("placeModel never writes outside the engine folder", async () => {
 	const engine = await placeModel(modelAt(source, outside), engines);
 	expect(engine.bytes).toBe(5);
 	expect(existsSync(join(folder, "evil.bin")) || existsSync("/tmp/evil-w.bin")).toBe(false);
+});
+
+it("editModel copies the external data that a cut model reads, and no other", async () => {
+	writeProject(folder, { "near.bin": "12345678", "far.bin": "12345678" });
+	const initializers = ["near", "far"].map((name) => externalTensor(name, [2], { location: `${name}.bin` }));
+	const graph = { nodes: "a = Add(x, near); y = Add(a, far)", inputs: [value("x", [2])], initializers };
+	writeFileSync(source, model(graph));
+	const whole = await fileModelReader().read(source);
+	const cut = await editModel(whole, cutAt(whole.onnx, { name: "a", dtype: "float", dims: [2] }), engines);
+	expect(cut.external.map(({ path }) => path)).toEqual([join(engines, "near.bin")]);
+	expect(readdirSync(engines).sort()).toEqual(["m.onnx", "near.bin"]);
+	expect((await fileModelReader().read(cut.path)).external).toMatchObject([{ problem: null }]);
 });

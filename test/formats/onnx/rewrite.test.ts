@@ -54,7 +54,7 @@ it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a
 			{ op: "Constant", inputs: [], outputs: ["k"], attributes: { value } },
 			{ kept: 0, bodies },
 		],
-		addedOutputs: [{ name: "k", dtype: "float", size: 2 }],
+		addedOutputs: [{ name: "k", dtype: "float", dims: [2] }],
 	});
 	const { nodes: after, outputs, subgraphs } = read(written).graph;
 	expect(after.map(({ op }) => op)).toEqual(["Constant", "If"]);

@@ -43,7 +43,7 @@ export function planRounding(model: OnnxModel, precision: RoundedPrecision): Rou
 	return {
 		edit: {
 			nodes: [...nodes, ...rangeNodes(work, rangeOutput)],
-			addedOutputs: [{ name: rangeOutput, dtype: "float", size }],
+			addedOutputs: [{ name: rangeOutput, dtype: "float", dims: [size] }],
 		},
 		rangeOutput,
 		tensors: work.watched.map(({ tensor }) => tensor),
