@@ -9,6 +9,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { parse } from "yaml";
 import { findGoTool } from "../test/act/go-tools.ts";
 import { type LocalGitHub, startLocalGitHub } from "../test/support/local-github/start.ts";
 import { fetchModel, type ZooModel } from "./zoo/fetch.ts";
@@ -170,7 +171,7 @@ async function trial(root: string): Promise<void> {
 	console.log(`\n${comment?.body.replace(/<!--.*-->\n/, "").slice(0, 1500) ?? "no comment"}\n`);
 	if (exit !== 0 || check?.conclusion !== "success")
 		throw new Error(`exit ${exit}, check run ${check?.conclusion}\n${log.slice(-4000)}`);
-	console.log(`Green: ${names.length} models, ${totalCpuS.toFixed(0)} CPU-seconds of ${limitS}.`);
+	console.log(`Green: ${chosen.length} models, ${totalCpuS.toFixed(0)} CPU-seconds of ${limitS}.`);
 	if (totalCpuS > limitS)
 		throw new Error(`The trial took ${totalCpuS.toFixed(0)} CPU-seconds; expected at most ${limitS}.`);
 }
