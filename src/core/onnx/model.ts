@@ -158,6 +158,6 @@ export interface AddedOutput {
 export interface GraphEdit {
 	nodes: readonly (KeptNode | NewNode)[];
 	addedOutputs?: readonly AddedOutput[];
-	/** What is said of other tensors goes, and so do the outputs that the graph had. Absent: all stay. */
+	/** Facts about other tensors are dropped, and so are the graph's own outputs. Absent: all stay. */
 	keptTensors?: ReadonlySet<string>;
 }

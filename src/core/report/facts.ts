@@ -83,7 +83,7 @@ export function placeFacts(result: Result): Fact[] {
 	const parts = partsToReport(result);
 	const measured: Fact[] = [
 		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
-		// Two versions stand beside their sides.
+		// Two versions are shown with their sides.
 		...(baseBackend.version === backend.version
 			? [["software", `${cleanName(backend.name)} ${cleanName(backend.version, 40)}`] as const]
 			: []),

@@ -37,7 +37,7 @@ export function countWords(text: string): number {
 }
 
 const mostTitleWords = 26;
-/** A short first sentence stands beside lines, however many there are. */
+/** A short first sentence is kept with the lines, however many there are. */
 const mostOpeningWords = 8;
 const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */

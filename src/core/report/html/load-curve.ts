@@ -38,6 +38,6 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 			? null
 			: html`<path class="gate" d="M${left} ${at(y.place(slo.p99Ms))}H${right}M${at(x.place(slo.ratePerSecond))} ${top}V${bottom}"/>`;
 	const title = "P99 against requests a second; grey: base; blue: head with its interval";
-	return html`<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${name}: ${title}"><title>${name}: ${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left + 6}" y="${top + 12}">${shorten(name, 70)}</text><text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
+	return html`<svg class="load" viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img" aria-label="${name}: ${title}"><title>${name}: ${title}</title>${columns}${rows}<polygon class="band" points="${band}"/>${points.some((point) => point.base !== null) ? html`<polyline class="curve" points="${base}"/>` : null}<polyline class="curve head" points="${line(({ head }) => head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left + 6}" y="${top + 12}">${shorten(name, 70)}</text><text class="tick" x="${left}" y="${height - 8}">${title}</text></svg>
 `;
 }

@@ -48,6 +48,7 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 .ci{stroke-width:3;stroke-linecap:round;stroke:var(--tone,var(--mut))}.dot{fill:var(--tone,var(--mut))}.beyond{fill:none;stroke:var(--tone,var(--mut));stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .grid{stroke:var(--line)}.curve{fill:none;stroke:var(--mut);stroke-width:2}.curve.head{stroke:var(--a1)}.band{fill:var(--a1);opacity:.2}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}
 .panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card)}.pane svg{width:var(--w);max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node rect{fill:var(--ground,var(--bg));stroke:var(--tone,var(--line))}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}
+@media(min-width:900px){svg.load{display:inline-block;width:49%}}
 .gold{width:170px;height:12px}.own{fill:var(--mut)}
 .errmap{max-width:330px}.err{fill:var(--tone,var(--a1))}.err.mute{fill:var(--a0);opacity:.55}.tick.bad{fill:var(--bad)}
 .ground{fill:var(--card);stroke:var(--line)}.hx{fill:var(--open)}${Array.from({ length: 10 }, (_, step) => `.h${step}{fill:var(--h${step})}`).join("")}

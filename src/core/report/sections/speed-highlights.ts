@@ -198,7 +198,7 @@ const fallback: Readonly<Record<WorkloadResult["verdict"], HighlightSeverity>> =
 
 const isChanged = ({ verdict }: WorkloadResult) => verdict === "regressed" || verdict === "improved";
 
-/** What is said of all workloads of a group must hold for each: direction, gate, and why it only warns. */
+/** A statement about a group must hold for each of its workloads: direction, gate, and why it only warns. */
 function groupKey(workload: WorkloadResult, gates: GateIndex): string {
 	const { model, part, verdict, doubt, work } = workload;
 	if (!isChanged(workload)) return workload.id + subjectName(workload);

@@ -167,7 +167,7 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
-/** What every row of an engine shares stands beside its highlight. */
+/** What every row of an engine shares is in its highlight. */
 function memoryFormats(rows: readonly WorkloadRow[]): readonly Format[] {
 	const byEngine = groupBy(rows, ({ workload }) => engineKey(workload));
 	const isShared = [...byEngine.values()].every(

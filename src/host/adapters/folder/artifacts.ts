@@ -1,4 +1,4 @@
-// Artifacts in a folder that all runners share, for a host without a service for them. Whoever can write to it may have
+// Artifacts in a folder that all runners share, for a host without a service for them. Anyone who can write to it may have
 // written what is read.
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
