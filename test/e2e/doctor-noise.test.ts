@@ -25,7 +25,9 @@ it("doctor --noise says which change the recorded runner resolves in five pairs,
 });
 
 it("doctor --noise names a neighbour on the GPU, and says as JSON what to do", async () => {
-	const run = await doctorNoise({ smi: "steady=yes apps=h200-neighbour-apps.csv" }, ["--json"]);
+	// Long enough for the list of processes to be read during each run.
+	const replay = { smi: "steady=yes apps=h200-neighbour-apps.csv", scale: 0.2 };
+	const run = await doctorNoise(replay, ["--json"]);
 	expectExit(run, 0);
 	const { checks } = expectSchema(JSON.parse(run.stdout) as { checks: Record<string, unknown>[] }, "doctor");
 	expect(checks[0]).toMatchObject({ name: "noise", status: expect.any(String) });

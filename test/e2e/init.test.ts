@@ -25,7 +25,7 @@ it("init takes folders and files, adds to the config of an earlier one, and its 
 	expect(second.stdout).toMatch(
 		/^c\.onnx is in trtgate\.yml already\.\nadded model, b-model to trtgate\.yml\n/,
 	);
-	expect(second.stdout).toContain("golden record --model b-model");
+	expect(second.stdout).toContain("of all models: `trtgate golden record`; better");
 	expect(second.stderr).toMatch(/note: nets\/notes\.onnx is left out\. .*text file/);
 	const onnx = Object.values(parse(config()).models).map((model) => (model as { onnx: string }).onnx);
 	expect(onnx).toEqual(["c.onnx", "nets/a/model.onnx", "nets/b/model.onnx"]);
