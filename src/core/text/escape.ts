@@ -51,9 +51,18 @@ export function withoutMarks(text: string): string {
 	return codePieces(text).join("");
 }
 
-/** Quotes text that a shell would split. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+/** Quotes text that a shell would split, and spells out what a terminal would obey or hide. */
 export function shellWord(text: string): string {
-	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+	if (/^[\w.:,=@%+/-]+$/.test(text)) return text;
+	if (!unprintable.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+	const spelled = [...text].map((char) => {
+		if (char === "'" || char === "\\") return `\\${char}`;
+		if (!unprintable.test(char)) return char;
+		return `\\U${(char.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
+	});
+	return `$'${spelled.join("")}'`;
 }
 
 const htmlEntities: Readonly<Record<string, string>> = {

@@ -125,7 +125,7 @@ function checkLate(
 	throw new ToolError({
 		code: "tool-timeout",
 		message: `ONNX Runtime finished ${done} of ${all} in ${seconds} s, its part of --time-limit (${budget.limitMs / 1000} s) and --timeout; nothing was recorded.`,
-		fix: `${next || "Give"} more time, or fewer or smaller cases.`,
+		fix: `${next || "Give"} more time (--time-limit), fewer cases (--cases), or smaller ones (--dims, or \`dims\` in trtgate.yml).`,
 	});
 }
 

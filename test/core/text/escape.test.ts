@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
@@ -10,6 +11,7 @@ import {
 	jsonText,
 	markdownCode,
 	markdownFence,
+	shellWord,
 	shorten,
 } from "../../../src/core/text/escape.ts";
 import { anyText } from "../../support/any-text.ts";
@@ -132,4 +134,14 @@ it("jsonText means the same, and holds nothing to disarm", () => {
 			expect(disarmCommands(text)).toBe(text);
 		}),
 	);
+});
+
+it("shellWord gives a shell every text back, without what a terminal would obey or hide", () => {
+	const texts = ["a b", "it's", "$(id) `id` \\", "\u001b]0;it's\u0007\\n", "\u202egnp", "é\u0085\n🚀"];
+	const words = texts.map(shellWord);
+	expect(words.join("")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+	const { stdout } = spawnSync("bash", ["-c", `printf '%s\\0' ${words.join(" ")}`], {
+		...{ encoding: "utf8", env: { ...process.env, LC_ALL: "C.UTF-8" } },
+	});
+	expect(stdout.split("\0").slice(0, -1)).toEqual(texts);
 });

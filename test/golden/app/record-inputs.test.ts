@@ -114,6 +114,15 @@ it("text goes through the tokenizer.json beside the model, with a note", async (
 });
 
 it.each([
+	[[1, 10 ** 9], "3.73 GiB"],
+	[[10 ** 9, 10 ** 9], "3553 PiB"],
+])("an input of the size %j is refused before it is drawn", async (shape, size) => {
+	const net = { inputs: [value("x", shape)], outputs: [value("y", shape)] };
+	const cwd = workspace(model({ ...net, nodes: [node({ op: "Relu", inputs: ["x"], outputs: ["y"] })] }));
+	expect(await refusalOf(cwd)).toContain(`takes ${size} in each case; expected at most 1.00 GiB. [usage]`);
+});
+
+it.each([
 	[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
 	[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
 	[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],

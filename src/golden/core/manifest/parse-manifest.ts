@@ -52,8 +52,8 @@ function parseJson(text: string, path: string): unknown {
 		const lfs = text.startsWith("version https://git-lfs");
 		const fix = lfs
 			? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
-			: "Restore the file, or record the golden again.";
-		const got = lfs ? "a Git LFS pointer" : describeJsonFault(cause);
+			: "Restore the file, which may be truncated, or record the golden again.";
+		const got = lfs ? "a Git LFS pointer" : `text that is not JSON (${describeJsonFault(cause)})`;
 		throw invalid(path, problem("", "JSON", got, fix));
 	}
 }
@@ -62,7 +62,7 @@ function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem): 
 	const place = pointer === "" ? "the golden manifest" : pointer;
 	return new ConfigError({
 		code: "golden-invalid",
-		message: `${path}: ${place}: expected ${expected}, got ${got}.${fix === undefined ? "" : ` ${fix}`}`,
+		message: `${path}: ${place}: expected ${expected}, got ${got}.`,
 		location: { path },
 		pointer,
 		fix: fix ?? `Write ${expected}.`,

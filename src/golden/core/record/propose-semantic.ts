@@ -86,6 +86,8 @@ const floatRules: readonly Rule[] = [
 	(shape, tensors) => {
 		const columns = shape.at(-1) ?? 0;
 		if (tensors.every((tensor) => everyValue(tensor, (value) => value >= 0))) return null;
+		// Scores up to 1 could not favour a class: these are a tanh's features or cosines.
+		if (tensors.every((tensor) => everyValue(tensor, (value) => Math.abs(value) <= 1))) return null;
 		const isLogits = shape.length === 2 && columns >= minColumns && choosesSeveral(tensors);
 		const because = "its rows choose several columns";
 		return isLogits ? { semantic: "logits", axis: -1, because } : null;

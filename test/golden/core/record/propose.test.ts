@@ -56,6 +56,7 @@ it.each<[string, Tensor, string, string[]]>([
 	["a map without an axis of channels", floats([1, 32, 64], textAt), "mask", mask],
 	["a map without a pixel of the mask", floats([1, 1, 32, 64], () => 1e-6), "image", l2],
 	["vectors of length 1", unitRows, "embedding", ["relative-l2", "cosine"]],
+	["features within 1", floats([4, 300], (at) => Math.sin(at * at)), "tensor", l2],
 	["one row of numbers", noise("float32", [1, 256]), "tensor", l2],
 	["coordinates", noise("float32", [300, 4]), "tensor", l2],
 	["features of a text", noise("float32", [40, 1, 200]), "tensor", l2],
