@@ -5,7 +5,6 @@ import type { SizeRange } from "../core/compare/sweep.ts";
 import type { Config, SweepConfig } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
-import { toDType } from "../core/onnx/element-type.ts";
 import { refuseImpossible, type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
@@ -108,11 +107,11 @@ function shapesAtSizes(
 ): WorkloadShapes {
 	if (workload.config.ofBase === true && base !== undefined) {
 		const inputs = timedInputs(workload, base, known);
-		const headDiffers = differenceOf(head, inputs) ?? outsideProfiles(head, inputs);
+		const headDiffers = differenceOf(head, base, inputs) ?? outsideProfiles(head, inputs);
 		return headDiffers === null ? { inputs } : { inputs, headDiffers };
 	}
 	const inputs = timedInputs(workload, head, known);
-	const baseDiffers = base === undefined ? null : differenceOf(base, inputs);
+	const baseDiffers = base === undefined ? null : differenceOf(base, head, inputs);
 	if (baseDiffers !== null) return { inputs, baseDiffers };
 	const outside = base === undefined ? null : outsideProfiles(base, inputs);
 	return outside === null ? { inputs } : { inputs, baseDiffers: outside, baseHoldsOtherSizes: true };
@@ -149,13 +148,18 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
-	const { arm, model } = other;
+/** @param inputs of `source`, without the types that cannot be fed. */
+function differenceOf(
+	{ arm, model }: ReadyModel,
+	source: ReadyModel,
+	inputs: readonly TimedInput[],
+): string | null {
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
+	const types = new Map(feeds(source.model.onnx.graph).map(({ name, dtype }) => [name, dtype]));
 	for (const input of inputs) {
 		const feed = theirs.get(input.name);
 		if (feed === undefined) return `the ${arm} has no input ${input.name}`;
-		if (toDType(feed.dtype) !== input.dtype) return `input ${input.name} is ${feed.dtype} in the ${arm}`;
+		if (feed.dtype !== types.get(input.name)) return `input ${input.name} is ${feed.dtype} in the ${arm}`;
 		if (!accepts(feed, input.shape)) return `input ${input.name} has another shape in the ${arm}`;
 		theirs.delete(input.name);
 	}

@@ -97,6 +97,14 @@ it.each<[why: string, head: Side]>([
 	expect(lost.flatMap(({ rows }) => rows.map(({ base }) => base?.shape))).toEqual([why]);
 });
 
+it("shapeWorkloads finds no difference between two inputs of a type that cannot be fed", () => {
+	const text = { dtype: 8 };
+	expect(shape(text, text).lost).toEqual([]);
+	expect(shape(text, {}).shown.map(({ headDiffers }) => headDiffers)).toEqual([
+		"input x is float in the head",
+	]);
+});
+
 it("shapeWorkloads compares nothing at a size that only the head's engine holds", () => {
 	const base = { config: `${batch(1, 4, 8)}, workloads: [${one}]` };
 	const head = { config: `${wide}, workloads: [${one}, ${big}]` };

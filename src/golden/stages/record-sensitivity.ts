@@ -60,7 +60,7 @@ export async function testSensitivity(
 	const limitMs = endMs - ports.clock.now();
 	const end = await tryWeights(tally, planned.slice(tested), { ...input, limitMs }, ports);
 	const found = tally.record();
-	const record = { ...found, state: stateOf(end, found.tested, ofOutputs.isWhole) };
+	const record = { ...found, state: stateOf(end, found, ofOutputs.isWhole) };
 	await input.save(record);
 	if (end.state === "failed") {
 		const next = "The golden that was written is usable; rerun the same command to continue testing it.";
@@ -68,7 +68,7 @@ export async function testSensitivity(
 	}
 	if (record.state !== "complete")
 		notes.push(
-			`The time limit was reached: ${record.tested} of ${record.planned} defects were tried. The same command tries more; --time-limit gives more time.`,
+			`The time limit was reached: ${triedText(record, ofOutputs.isWhole)}. The same command tries more; --time-limit gives more time.`,
 		);
 	if (unplaced.length > 0 || places.length === 0)
 		notes.push(
@@ -77,8 +77,20 @@ export async function testSensitivity(
 	return record;
 }
 
-function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): SensitivityRecord["state"] {
-	if (state === "done") return isWhole ? "complete" : "sampled";
+function triedText({ tested, planned }: SensitivityRecord, isWhole: boolean): string {
+	const ofWeights = `${tested} of ${planned} defects`;
+	return isWhole
+		? `${ofWeights} were tried`
+		: `${ofWeights} of weights, and a part of those of outputs, were tried`;
+}
+
+/** Time may run out right after the last verdict. */
+function stateOf(
+	{ state }: DefectResult,
+	{ tested, planned }: SensitivityRecord,
+	isWhole: boolean,
+): SensitivityRecord["state"] {
+	if (state === "done" || (state === "time" && tested === planned)) return isWhole ? "complete" : "sampled";
 	if (tested === 0) return "untested";
 	return state === "time" && tested >= minSample ? "sampled" : "unfinished";
 }

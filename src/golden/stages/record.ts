@@ -188,10 +188,14 @@ function proposeLimits(
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		if (!isGrouped) why.push(...proposal.why.map((sentence) => `${name}: ${sentence}`));
+		if (!isGrouped) why.push(...proposal.why.map((sentence) => `${quoteName(name, "")}: ${sentence}`));
 	}
 	if (group === null) return { outputs, why };
-	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
+	return {
+		outputs,
+		detections: [group.detections],
+		why: [...why, `${quoteName(group.detections.name, "")}: ${group.why}`],
+	};
 }
 
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {

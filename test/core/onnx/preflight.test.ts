@@ -192,6 +192,19 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 	expect(first).toMatchObject({ code, severity: "error", message });
 });
 
+it("advises no Cast for strings, which have none", () => {
+	const fixes = [8, 16].map((dtype) => {
+		const [first] = preflight(
+			inspectedOf(modelOf({ nodes: "y = Identity(x)", inputs: [value("x", [1], dtype)] })),
+			{
+				backend: "onnxruntime",
+			},
+		);
+		return first?.fix?.includes("Cast");
+	});
+	expect(fixes).toEqual([false, true]);
+});
+
 it("finds a file that protobuf cannot hold", () => {
 	const of = (bytes: number) =>
 		preflight(inspectedOf({ ...modelOf(), bytes }), { backend: "tensorrt" }).map(({ code }) => code);

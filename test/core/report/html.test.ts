@@ -92,6 +92,17 @@ it("the page states a CPU's caveat in the headline and over the table only", () 
 	expect(html).not.toContain("<small>(CPU, not TensorRT");
 });
 
+it("the page says once what cases of one engine have in common", () => {
+	const message = "The golden was recorded from a different model.";
+	const cases = ["a", "b"].map((id) => mismatch([buildDrawnCheck()], { case: id, message }));
+	const other = mismatch([buildDrawnCheck()], { engine: "int8", case: "a", message });
+	const text = renderHtml(withGoldens(...cases, other))
+		.split("<h2")
+		.find((part) => part.includes("Goldens:"));
+	expect(text).toContain(`<li>encoder · fp16: mismatch in 2 cases. ${message}</li>`);
+	expect(text).toContain(`<li>encoder · int8 · a: mismatch. ${message}</li>`);
+});
+
 it("the page draws zone, zero, gate, interval and dot of a row", () => {
 	const label = 'aria-label="change +4.2 %, 99 % interval +3.7 % … +4.6 %"';
 	const drawings = page("mismatch-and-slowdown").split("<svg ");

@@ -249,6 +249,7 @@ it("a comment counts changed models, with a row for each, however many sizes wer
 	const { markdown } = costsOf(...["a", "b", "a"].map((model) => cost({ model })));
 	expect(markdown).toContain("Graph work: 2 models changed");
 	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);
+	for (const model of ["a", "b"]) expect(markdown).toContain(`- ${model}: \`/neck/reduce/Conv\` 1.23 M`);
 });
 
 it("a graph that did not change, or without a base, appears only on the page", () => {

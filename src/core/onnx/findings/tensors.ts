@@ -48,10 +48,12 @@ function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }:
 		return role === "Output" ? [] : [finding("io-dtype", `${name} has no element type.`)];
 	if (isCarried(value.dtype, tensorrt)) return [];
 	const where = tensorrt?.name ?? "ONNX Runtime";
-	return [
-		finding("io-dtype", `${name} is ${value.dtype}, which can be neither fed nor compared on ${where}.`),
-	];
+	const message = `${name} is ${value.dtype}, which can be neither fed nor compared on ${where}.`;
+	return [finding("io-dtype", message, value.dtype === "string" ? { fix: noTextFix } : {})];
 }
+
+const noTextFix =
+	"Export the part of the model between the texts, which takes and gives numbers, and map texts to numbers outside.";
 
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
 function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {

@@ -213,16 +213,21 @@ const columns: readonly Column<Judged>[] = [
 	),
 ];
 
+/** Cases of one engine with the same message share a line. */
 function remarks({ golden }: Result): string[] {
-	return golden
-		.filter(
-			({ state, checks, message }) => state !== "match" && (checks.length === 0 || message !== undefined),
-		)
-		.slice(0, 50)
-		.map(
-			({ state, message, ...of }) =>
-				`${subjectName(of)}: ${goldenLabels[state]}${message === undefined ? "" : `. ${cleanMessage(message)}`}`,
-		);
+	const unlike = golden.filter(
+		({ state, checks, message }) => state !== "match" && (checks.length === 0 || message !== undefined),
+	);
+	const groups = groupBy(unlike, (verdict) =>
+		JSON.stringify([engineKey(verdict), verdict.state, verdict.message]),
+	);
+	return [...groups.values()].slice(0, 50).flatMap(([first, ...others]) => {
+		if (first === undefined) return [];
+		const { state, message, model, engine, part } = first;
+		const about = others.length === 0 ? first : subjectOf({ model, engine, part });
+		const extent = others.length === 0 ? "" : ` in ${counted(others.length + 1, "case")}`;
+		return `${subjectName(about)}: ${goldenLabels[state]}${extent}${message === undefined ? "" : `. ${cleanMessage(message)}`}`;
+	});
 }
 
 function blocksOf(result: Result, isPage: boolean): Block[] {

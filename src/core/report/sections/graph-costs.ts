@@ -212,9 +212,12 @@ export const graphCostSection: ReportSection = {
 		const changed = changedModels(graphCosts);
 		if (changed.length === 0) return null;
 		const items = changed
-			.flatMap(({ changes }) => changes)
+			.flatMap((row) => row.changes.map((change) => ({ row, change })))
 			.slice(0, maxNodes)
-			.map((change) => `${quoted(change.node, 80)} ${nodeChangeText(change)}`);
+			.map(({ row, change }) => {
+				const of = changed.length === 1 ? "" : `${subjectName(row)}: `;
+				return `${of}${quoted(change.node, 80)} ${nodeChangeText(change)}`;
+			});
 		return { title: shortTitle(changed), blocks: [tableOf(changed), { kind: "list", items }] };
 	},
 };

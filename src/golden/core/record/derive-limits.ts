@@ -8,6 +8,7 @@ import type {
 	Tolerance,
 } from "../../../../generated/golden.ts";
 import type { Bound } from "../../../../generated/result.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
@@ -63,7 +64,7 @@ export function* deriveLimits(
 		const tensors = reference.flatMap((named) => named[name] ?? []);
 		if (output.comparators === undefined || tensors.length === 0) return [name, output];
 		const derived = deriveOutput(name, output.comparators, tensors, measured);
-		why.push(...derived.why.map((sentence) => `${name}: ${sentence}`));
+		why.push(...derived.why.map((sentence) => `${quoteName(name, "")}: ${sentence}`));
 		return [name, { ...output, comparators: derived.comparators }];
 	});
 	const groups = manifest.detections?.map((group) => deriveGroup(group, roundingErrors));
