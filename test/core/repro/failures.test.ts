@@ -60,6 +60,11 @@ describe("failuresOf", () => {
 			{ golden: [verdict({ checks: [check({ metric: "custom mine" })] })] },
 			[],
 		],
+		[
+			"an error that only grew since the base",
+			{ golden: [verdict({ state: "match", checks: [check({ metric: "error-growth" })] })] },
+			[],
+		],
 		["no answer", { golden: [unanswered] }, ["net/fp16/one error"]],
 		[
 			"a golden that cannot be used",

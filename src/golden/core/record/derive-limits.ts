@@ -124,7 +124,8 @@ function explainLimits(
 ): string[] {
 	const all = Object.entries(limits);
 	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
-	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs (noise ${twoDigits(noise)}); other precisions keep their defaults.`;
+	const ofNoise = noise === 0 ? "" : ` (noise ${twoDigits(noise)})`;
+	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs${ofNoise}; other precisions keep their defaults.`;
 	const lost = all.filter(([, { stray }]) => stray > rules.mostStray).map(([precision]) => precision);
 	const warning = `At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`;
 	return lost.length === 0 ? [sentence] : [sentence, warning];
