@@ -6,6 +6,7 @@ import { counted } from "../../core/text/labels.ts";
 import { precisionChange } from "./causes.ts";
 import type { Changed } from "./changed.ts";
 import type { Arm, Engines } from "./components.ts";
+import type { EngineModel } from "./model.ts";
 
 interface Explaining extends Changed {
 	isSameStructure: boolean;
@@ -39,8 +40,11 @@ export function editText(
 	if (base.graph === null || head.graph === null) return null;
 	const { added, removed } = editedNodes(base.graph, head.graph);
 	const edits = [
-		...editsOf("added", added, { graph: head.graph, groups: groupsOf("head", explaining) }),
-		...editsOf("removed", removed, { graph: base.graph, groups: groupsOf("base", explaining) }),
+		...editsOf("added", inLayers(added, head), { graph: head.graph, groups: groupsOf("head", explaining) }),
+		...editsOf("removed", inLayers(removed, base), {
+			graph: base.graph,
+			groups: groupsOf("base", explaining),
+		}),
 	].filter(({ groups }) => groups.length > 0);
 	const stemming = new Set(edits.flatMap(({ groups }) => groups));
 	const ofStemming = sumOf(stemming) / measuredMs;
@@ -54,6 +58,13 @@ export function editText(
 		),
 	);
 	return `${texts.join(" and ")}${effectText([...stemming], edits.length === 1)}`;
+}
+
+/** Operators of which the builder kept nothing cost nothing; of many, all nodes are counted. */
+function inLayers(nodes: readonly OnnxNode[], { layers }: EngineModel): readonly OnnxNode[] {
+	const named = new Set(layers.flatMap((layer) => layer.nodes));
+	const kept = new Set(nodes.flatMap((node) => (named.has(keyOf(node)) ? [node.op] : [])));
+	return kept.size > mostOperators ? nodes : nodes.filter(({ op }) => kept.has(op));
 }
 
 /** A node of which another of its kind was removed may only have a new name. */

@@ -101,3 +101,12 @@ it("a file that another exporter named gives no edit", () => {
 	const head = networkOf(pair).map(([name, ...node]): Node => [`node_${name}`, ...node]);
 	expect(diffOf(pair, { base: networks[pair.base]!, head }).edit).toBeUndefined();
 });
+
+it("operators that the builder left out are not named", () => {
+	const pair = pairs.find(({ name }) => name === "res-softmax")!;
+	const head = networkOf(pair).flatMap(([name, op, inputs, outputs]): Node[] => {
+		const node: Node = [name, op, inputs, outputs];
+		return op === "Softmax" ? [node, ["added/Identity", "Identity", outputs, ["more"]]] : [node];
+	});
+	expect(diffOf(pair, { base: networks[pair.base]!, head }).edit).toBe("1 added Softmax");
+});
