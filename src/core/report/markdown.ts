@@ -166,7 +166,8 @@ function sectionParts(context: ReportContext, sections: readonly ReportSection[]
 	return shown.flatMap(({ id, title, blocks, isOpen }) => {
 		const parts = drawMarkdown(blocks, detail);
 		const isFolded = isUpgrade ? !shownWithUpgrade.includes(id) : isOpen !== true && title !== undefined;
-		if (isFolded && parts.length > 0) return [foldedMarkdown(title ?? capitalize(untitled[id] ?? id), parts)];
+		if (title === undefined && parts.length === 0) return [];
+		if (isFolded) return [foldedMarkdown(title ?? capitalize(untitled[id] ?? id), parts)];
 		return title === undefined ? parts : [`### ${escapeMarkdown(title)}`, ...parts];
 	});
 }
