@@ -748,6 +748,8 @@ export interface EngineDiff {
 	rows: EngineRow[];
 	/** Rows beyond the limit. */
 	hidden: number;
+	/** The nodes added to the ONNX file or removed from it, if the layers that explain the change stem from them. */
+	edit?: string;
 	unchanged: {
 		groups: number;
 		of: number;

@@ -27,7 +27,9 @@ function forTypes(node: unknown): unknown {
 	if (typeof node !== "object" || node === null) return node;
 	const { prefixItems, ...rest } = node as Record<string, unknown>;
 	if (typeof rest["$ref"] === "string") return { $ref: rest["$ref"] };
-	const plain = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, forTypes(value)]));
+	// An editor shows the title; where it is no type's name, the comment is.
+	const named = typeof rest["$comment"] === "string" ? { ...rest, title: rest["$comment"] } : rest;
+	const plain = Object.fromEntries(Object.entries(named).map(([key, value]) => [key, forTypes(value)]));
 	if (prefixItems) return { ...plain, items: forTypes(prefixItems), additionalItems: false };
 	// Named properties beside an index signature of another type do not compile.
 	return plain["properties"] && typeof plain["additionalProperties"] === "object"

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCli, temporaryFolder, writeScript } from "../support/project.ts";
+import { shownLines } from "../support/shown-lines.ts";
 import { replayUpgrade } from "../support/upgrade-project.ts";
 
 it("the recorded upgrade from 8.6.1 to 10.6.0 gives no false alarm, and its decision comes first", async () => {
@@ -36,6 +37,14 @@ it("the recorded upgrade from 8.6.1 to 10.6.0 gives no false alarm, and its deci
 	expect(html.slice(html.indexOf("<main>")).indexOf("Upgrade: TensorRT 8.6.1 → 10.6.0")).toBeLessThan(
 		html.slice(html.indexOf("<main>")).indexOf("<article"),
 	);
+	const shown = shownLines(markdown);
+	expect(shown.filter((line) => /^- `/.test(line)).map((line) => line.split("`")[1])).toEqual([
+		"orientation",
+		"onet",
+		"plcmos-v2",
+		"trtgate explain result.json",
+	]);
+	expect(shown.length).toBeLessThanOrEqual(12);
 	for (const text of [markdown, html]) {
 		expect(text).toContain("peak memory 128 MiB → 111 MiB");
 		expect(text).toContain("timing cache, so each chose its kernels");

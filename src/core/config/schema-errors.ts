@@ -67,9 +67,9 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 		: unknownName(instancePath, propertyName, followed(schema.propertyNames ?? {}).enum ?? []);
 }
 
-function unknownKey(holder: string, key: string, { title, properties }: SchemaNode, root: unknown): Problem {
-	const problem = unknownName(holder, key, Object.keys(properties ?? {}));
-	if (title !== "ModelFile" && title !== "EngineFile") return problem;
+function unknownKey(holder: string, key: string, schema: SchemaNode, root: unknown): Problem {
+	const problem = unknownName(holder, key, Object.keys(schema.properties ?? {}));
+	if (typeName(schema) !== "ModelFile" && typeName(schema) !== "EngineFile") return problem;
 	if (/^(?:engine|plan|trt)$/i.test(key) && typeof valueAt(root, problem.pointer) === "string")
 		return { ...problem, fix: prebuiltFix, meant: "onnx" };
 	const fix = hintForFlagKey(key);
@@ -118,6 +118,8 @@ function countLabels({ keyword, params }: ErrorObject): string | undefined {
 
 export interface SchemaNode {
 	title?: string;
+	/** The name of the type, where the title is in plain words. */
+	$comment?: string;
 	type?: string;
 	const?: unknown;
 	enum?: readonly string[];
@@ -131,6 +133,8 @@ export interface SchemaNode {
 	oneOf?: readonly SchemaNode[];
 	$ref?: string;
 }
+
+const typeName = ({ $comment, title = "" }: SchemaNode) => $comment ?? title;
 
 const examples: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
@@ -213,8 +217,9 @@ function findHome(key: string): { name: string; home: string } | undefined {
 }
 
 function describeExpected(schema: SchemaNode, key = ""): string {
-	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
-	if (Object.hasOwn(examples, title)) return examples[title] ?? "";
+	const { const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
+	const name = typeName(followed(schema));
+	if (Object.hasOwn(examples, name)) return examples[name] ?? "";
 	if (only !== undefined) return JSON.stringify(only);
 	if (words !== undefined) return words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
 	if (oneOf !== undefined) return oneOf.map((branch) => describeExpected(branch)).join(", or ");

@@ -34,7 +34,7 @@ export const topics = {
 	finding: ["review", "new finding of preflight", "new findings of preflight"],
 } as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
 
-export type Fact = { kind: keyof typeof topics; says: string };
+export type Fact = { kind: keyof typeof topics; says: string; model?: string | undefined };
 export const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
 
 export const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {

@@ -140,13 +140,17 @@ function upgradeOf(sides: Sides): Upgrade[] {
 	const { from, to, caveat, partials, before, after, compared, isInOneRun = false } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
-	const facts = [
+	const of = (model: string | undefined, facts: readonly Fact[]) =>
+		facts.map((one): Fact => ({ ...one, model }));
+	const facts: Fact[] = [
 		...partials.flatMap((partial) =>
 			partial === undefined ? [] : fact("cutShort", `A run ended early, in ${quoted(partial.stage)}.`),
 		),
-		...shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
-		...compared.flatMap(speedFacts),
-		...(isInOneRun ? after.rows.flatMap(memoryFacts) : []),
+		...shared.flatMap((id) =>
+			of(after.builds.get(id)?.model, [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
+		),
+		...compared.flatMap((row) => of(row.model, speedFacts(row))),
+		...(isInOneRun ? after.rows.flatMap((row) => of(row.model, memoryFacts(row))) : []),
 		...newFindings(sides, shared),
 	];
 	const rank = ({ kind }: Fact): number => weights.indexOf(topics[kind][0]);
@@ -260,6 +264,7 @@ function newFindings({ before, after }: Sides, shared: readonly string[]): Fact[
 	);
 	return fresh.flatMap(({ model, message, fix }) => {
 		const whose = model === undefined ? "" : `${quoted(model)}: `;
-		return fact("finding", `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`);
+		const says = `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`;
+		return fact("finding", says).map((one) => ({ ...one, model }));
 	});
 }

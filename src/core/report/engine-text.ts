@@ -167,8 +167,9 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 	});
 }
 
-/** `2 fusions broken, 2 new kernels`: what changed most, by kind; "" if no rule knows. */
+/** `2 added Transposes break 2 fusions`; else `2 fusions broken, 2 new kernels`: what changed most, by kind; "" if no rule knows. */
 export function causePhrase(diff: EngineDiff | undefined): string {
+	if (diff?.edit !== undefined) return diff.edit;
 	const measured = diff?.account?.measuredMs ?? 0;
 	const rows = diff?.rows.filter((row) => row.isSignificant && (row.changeMs ?? 0) * measured > 0) ?? [];
 	const known = rows.flatMap((row) => {
@@ -178,7 +179,12 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 	const kinds = [...groupBy(known, ({ cause: { kind, says } }) => `${kind} ${kindOf(says)}`).values()];
 	return kinds
 		.slice(0, 2)
-		.map((list) => kindPhrase(list[0]?.cause, list.length))
+		.map((list) =>
+			kindPhrase(
+				list[0]?.cause,
+				list.reduce((sum, { row }) => sum + row.members.length, 0),
+			),
+		)
 		.join(", ");
 }
 

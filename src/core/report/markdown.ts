@@ -9,7 +9,7 @@ import {
 	markdownCode,
 	markdownFence,
 } from "../text/escape.ts";
-import { counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
+import { capitalize, counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, noBaseText, placeFacts } from "./facts.ts";
 import { brief, excerptLines, type Highlight } from "./highlight.ts";
@@ -156,14 +156,20 @@ export interface Shown {
 	change?: string;
 }
 
+/** An upgrade is decided by its own section, which has a line for each model; the findings behind it are folded. */
+const shownWithUpgrade: readonly string[] = ["upgrade", "notices", "next-steps"];
+const untitled: Readonly<Record<string, string>> = { highlights: "findings", "at-load": "P99 at load" };
+
 function sectionParts(context: ReportContext, sections: readonly ReportSection[], detail: Detail): string[] {
-	return shownSections(sections, context, { format: "markdown", detail }).flatMap(
-		({ title, blocks, isOpen }) => {
-			const parts = drawMarkdown(blocks, detail);
-			if (title === undefined) return parts;
-			return isOpen ? [`### ${escapeMarkdown(title)}`, ...parts] : [foldedMarkdown(title, parts)];
-		},
-	);
+	const shown = shownSections(sections, context, { format: "markdown", detail });
+	const isUpgrade = shown.some(({ id }) => id === "upgrade");
+	return shown.flatMap(({ id, title, blocks, isOpen }) => {
+		const parts = drawMarkdown(blocks, detail);
+		const isFolded = isUpgrade ? !shownWithUpgrade.includes(id) : isOpen !== true && title !== undefined;
+		if (title === undefined && parts.length === 0) return [];
+		if (isFolded) return [foldedMarkdown(title ?? capitalize(untitled[id] ?? id), parts)];
+		return title === undefined ? parts : [`### ${escapeMarkdown(title)}`, ...parts];
+	});
 }
 
 function titleLine(context: ReportContext, { label, change }: Shown): string {

@@ -5,6 +5,7 @@ import { groupBy } from "../../core/group.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
 import { type Arm, type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
+import { editText } from "./edits.ts";
 import { factsOf, isSameStructure, type PartFacts, partOf, summaryOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
@@ -59,6 +60,10 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const rows = foldRows(groups, { isTimed, gpu: around.gpu, advises: around.unit === undefined });
 	const unchanged = groups.filter(({ isChanged }) => !isChanged);
 	const graph = graphOf(groups, engines);
+	const account = isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null;
+	const measuredMs = account?.measuredMs ?? 0;
+	const explaining = groups.filter(({ delta }) => delta.isSignificant && delta.ms * measuredMs > 0);
+	const edit = around.isSameModel === true ? null : editText(engines, explaining, measuredMs);
 	return {
 		unit: around.unit,
 		base: summaryOf(given.base),
@@ -73,7 +78,8 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 			changeMs: isTimed ? sum(unchanged, ({ delta }) => delta.ms) : null,
 			halfWidthMs: isTimed ? halfWidthOf(unchanged) : null,
 		},
-		account: isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null,
+		account,
+		...(edit === null ? {} : { edit }),
 		warnings: around.unit === undefined ? criticalWarnings(engines, rows).map(({ text }) => text) : [],
 		...(graph === null ? {} : { graph }),
 	};

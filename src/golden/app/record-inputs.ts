@@ -31,7 +31,7 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { Picture } from "../core/manifest/draft.ts";
 import { findInputMisfit } from "../core/manifest/draft.ts";
-import { looksLikePicture } from "../core/record/generators/defaults.ts";
+import { namedBatch } from "../core/probes/subject.ts";
 import type { RecordBudget } from "../stages/budget.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
@@ -159,15 +159,16 @@ function checkGiven(
 
 /** A generated case is one sample, because eight would take eight times as long. */
 function oneSample(model: OnnxModel, { configured, mayBeOne }: RecordOptions): GivenSizes {
+	const labels = labelAxes(feeds(model.graph), configured.inputs);
+	const inputs = feeds(model.graph).map(({ name }, index) => ({
+		name,
+		axes: labels[index]?.map((label) => (typeof label === "number" ? label : label.name)) ?? [],
+	}));
+	const rows = namedBatch(inputs);
 	const dims = { ...configured.dims };
-	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
-		const batch = axes?.[0];
-		if (typeof batch !== "object" || !mayBeOne.includes(batch.name)) continue;
-		const sizes =
-			axes?.map((label) => (typeof label === "number" ? label : configured.dims[label.name])) ?? [];
-		const isPictureInput = sizes.every((size) => size !== undefined) && looksLikePicture(sizes);
-		if (isPictureInput || /batch/i.test(batch.name)) dims[batch.name] = 1;
-	}
+	for (const [name] of inputs.map(({ axes }) => axes))
+		if (typeof name === "string" && mayBeOne.includes(name) && (name === rows || /batch/i.test(name)))
+			dims[name] = 1;
 	return { ...configured, dims };
 }
 

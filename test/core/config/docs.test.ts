@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import {
 	defaultGates,
 	defaultMeasure,
@@ -22,6 +23,18 @@ function documented(key: string, text = page, column = 2) {
 	const row = text.split("\n").find((line) => line.startsWith(`| \`${key}\` |`));
 	return row?.split("|")[column]?.trim();
 }
+
+function titlesOf(node: unknown): string[] {
+	if (typeof node !== "object" || node === null) return [];
+	const own = "title" in node && typeof node.title === "string" ? [node.title] : [];
+	return [...own, ...Object.values(node).flatMap(titlesOf)];
+}
+
+it("an editor shows titles in plain words, not the names of types", () => {
+	const titles = [schema, goldenSchema].flatMap(titlesOf);
+	expect(titles.length).toBeGreaterThan(60);
+	expect(titles.filter((title) => /[a-z][A-Z]/.test(title.replaceAll("TensorRT", "")))).toEqual([]);
+});
 
 it("docs/configuration.md names every key", () => {
 	const unknown = [...new Set(keysOf(schema))].filter((key) => !new RegExp(`\\b${key}\\b`).test(page));

@@ -50,7 +50,7 @@ it("a comment explains one cause in 96 blocks and names the next command in ten 
 	const text = renderComment(result, { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" }, {});
 	const lines = shownLines(text);
 	expect(lines.length).toBeLessThanOrEqual(6);
-	expect(lines[0]).toContain(" is 4.2 % slower (27.91 µs → 29.02 µs): fp16 → fp32 · ");
+	expect(lines[0]).toContain(" is 4.2 % slower (27.91 µs → 29.02 µs): fp16 → fp32 in 96 node groups · ");
 	const cause =
 		/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more ref/;
 	expect(lines.filter((line) => line.startsWith("- "))).toEqual([expect.stringMatching(cause)]);

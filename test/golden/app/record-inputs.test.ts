@@ -47,7 +47,8 @@ const referenceOf = (processes: Processes) =>
 
 async function inputsOf(cwd: string, ...argv: string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
-	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
+	const what = argv.includes("--model") ? [] : ["net.onnx", "--out", "golden"];
+	const options = await parseRecordOptions([...what, ...argv], terminal);
 	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" } as const;
 	const found = await withGoldenPorts(how, async (ports, scratchFolder) => {
 		const reference = { ...ports.reference, ...referenceOf(ports.processes) };
@@ -90,6 +91,25 @@ const detector = model({
 	inputs: [value("input", [null, null]), value("state", [1, 4]), value("sr", [], int64)],
 	outputs: [value("y", [1, 4])],
 	initializers: [weight("wide", 32, 4), weight("narrow", 32, 4), constant("rate", [], 16_000)],
+});
+
+it.each([
+	["unk__214", 1],
+	["sequence", 4],
+])("a generated case is one row where the first axis counts rows: %s has the size %d", async (axis, size) => {
+	const net = model({
+		nodes: [node({ op: "MatMul", inputs: ["x", "w"], outputs: ["y"] })],
+		inputs: [value("x", [axis, 3])],
+		outputs: [value("y", [axis, 2])],
+		initializers: [weight("w", 3, 2)],
+	});
+	const config = `version: 1\nmodels:\n  net: { onnx: net.onnx, dims: { ${axis}: { min: 1, opt: 4, max: 8 } } }\n`;
+	const cwd = workspace(net, { "trtgate.yml": config });
+	const { cases } = await inputsOf(cwd, "--model", "net", "--cases", "2");
+	expect(cases.slice(0, 2).map(({ inputs }) => inputs["x"]?.shape)).toEqual([
+		[size, 3],
+		[size, 3],
+	]);
 });
 
 it("a signal comes with a state of zeros and the rate that the model compares with", async () => {

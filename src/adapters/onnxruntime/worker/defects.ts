@@ -8,7 +8,7 @@ import {
 	watchDefect,
 } from "../../../golden/core/record/defects/judge.ts";
 import { damageWeights } from "../../../golden/core/record/defects/weights.ts";
-import type { Tensor } from "../../../golden/core/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
 import { runCase } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
@@ -19,10 +19,9 @@ export async function runDefects(task: DefectTask): Promise<Reply> {
 		...task.trial,
 		reference: task.cases.map(({ expected }) => Object.fromEntries(expected.map(readTensor))),
 	};
-	// Cases that settled the most verdicts run first.
-	const settled = task.cases.map(() => 0);
+	const cases = task.cases.map(({ inputs }) => ({ inputs, size: sizeOf(inputs), tried: 0, settled: 0 }));
 	for (const one of task.defects) {
-		const verdict = await tryDefect(one, { ort, task, trial, settled });
+		const verdict = await tryDefect(one, { ort, task, trial, cases });
 		process.stdout.write(`${defectLine}${JSON.stringify({ number: one.number, verdict })}\n`);
 	}
 	return { kind: "defects" };
@@ -32,11 +31,27 @@ function readTensor({ name, dtype, shape, path }: TensorPlace): [string, Tensor]
 	return [name, { dtype, shape, data: new Uint8Array(readFileSync(path)) }];
 }
 
+interface Case {
+	inputs: readonly TensorPlace[];
+	size: number;
+	tried: number;
+	settled: number;
+}
+
+const sizeOf = (inputs: readonly TensorPlace[]) =>
+	Math.max(
+		1,
+		inputs.reduce((sum, layout) => sum + tensorBytes(layout), 0),
+	);
+
+/** How likely a case is to settle a verdict, for its time: a batch takes as many times longer as it has rows. */
+const worthOf = ({ size, tried, settled }: Case) => (settled + 1) / (tried + 2) / size;
+
 interface Trying {
 	ort: Ort;
 	task: DefectTask;
 	trial: Trial;
-	settled: number[];
+	cases: readonly Case[];
 }
 
 /** null: no byte of the tensor changes. */
@@ -62,19 +77,17 @@ async function tryDefect(
 	}
 }
 
-async function runDamaged({ ort, task, trial, settled }: Trying): Promise<DefectVerdict> {
+async function runDamaged({ ort, task, trial, cases }: Trying): Promise<DefectVerdict> {
 	const watch = watchDefect(trial);
-	const order = settled
-		.map((_, index) => index)
-		.sort((left, right) => (settled[right] ?? 0) - (settled[left] ?? 0));
+	const order = [...cases.entries()].sort(([, left], [, right]) => worthOf(right) - worthOf(left));
 	try {
 		const session = await openSession(ort, task, { level: task.level });
 		try {
-			for (const index of order) {
-				const engine = { ort, session, sequence: task.sequence };
-				const outputs = await runCase(engine, task.cases[index]?.inputs ?? []);
+			for (const [index, one] of order) {
+				one.tried += 1;
+				const outputs = await runCase({ ort, session, sequence: task.sequence }, one.inputs);
 				if (!watch.see(index, outputs)) continue;
-				settled[index] = (settled[index] ?? 0) + 1;
+				one.settled += 1;
 				break;
 			}
 		} finally {

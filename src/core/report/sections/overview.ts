@@ -1,9 +1,10 @@
 // The start of a report, its next steps and its appendix.
 import type { GateResult, Part, Result } from "../../../../generated/result.ts";
+import { groupBy } from "../../group.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
 import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";
-import { cleanMessage, cleanName, cleanText, shellWord } from "../../text/escape.ts";
+import { cleanMessage, cleanName, cleanText, quoted, shellWord } from "../../text/escape.ts";
 import { counted, outcomeLabels, present, statusTones, subjectName } from "../../text/labels.ts";
 import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
 import { dash, levelText } from "../comparison-format.ts";
@@ -108,16 +109,37 @@ function upgradeBlocks({ facts, plans, caveat }: Upgrade, most: number): Block[]
 	return [{ kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
+const mostOfModel = 4;
+
+/** A comment has a line for each model, the worst first. */
+function upgradeLines({ facts, plans, caveat }: Upgrade, most: number): Block[] {
+	const models = [...groupBy(facts, ({ model }) => model)];
+	const lines = models.slice(0, most).map(([model, own]) => {
+		const says = own.slice(0, mostOfModel).map((fact) => cleanMessage(fact.says, 500).replace(/\.$/, ""));
+		const text = `${says.join("; ")}${own.length > mostOfModel ? `; ${own.length - mostOfModel} more` : ""}.`;
+		if (model === undefined) return text;
+		const name = quoted(model);
+		// The line begins with the model's name.
+		return `${name}: ${text.replaceAll(`${name}: `, "").replaceAll(`${name.slice(0, -1)}/`, () => "`")}`;
+	});
+	const more = models.length > most && `${counted(models.length - most, "more model")}.`;
+	return [
+		{ kind: "list", items: present([...lines, more]) },
+		...details("Plans and method", [{ kind: "list", items: [plans, caveat] }]),
+	];
+}
+
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { format, detail }) {
 		const [first, ...others] = upgradesOf(result);
 		if (first === undefined) return null;
 		const most = Math.min(100, detail.rows);
+		const blocksOf = format === "markdown" ? upgradeLines : upgradeBlocks;
 		const rest = others.flatMap((upgrade): Block[] => [
 			{ kind: "heading", text: upgradeTitle(upgrade) },
 			sentence(upgrade.decision, "strong"),
-			...upgradeBlocks(upgrade, most),
+			...blocksOf(upgrade, most),
 		]);
 		// The first line of a comment has it, if it is the only one.
 		const isTold = format === "markdown" && others.length === 0;
@@ -125,7 +147,7 @@ export const upgradeSection: ReportSection = {
 		return {
 			title: upgradeTitle(first),
 			isOpen: true,
-			blocks: [...decision, ...upgradeBlocks(first, most), ...rest],
+			blocks: [...decision, ...blocksOf(first, most), ...rest],
 		};
 	},
 };

@@ -136,7 +136,7 @@ export function findBatch({ inputs }: { inputs: readonly InputAxes[] }, profile:
 	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
 }
 
-function namedBatch(inputs: readonly InputAxes[]): string | null {
+export function namedBatch(inputs: readonly InputAxes[]): string | null {
 	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
 	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;
