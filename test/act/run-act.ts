@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { compileCache } from "../support/compile-cache.ts";
 import { git } from "../support/git-history.ts";
 import { temporaryFolder } from "../support/project.ts";
 
@@ -120,6 +121,7 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		env: {
 			HOME: home,
 			XDG_CACHE_HOME: join(home, ".cache"),
+			NODE_COMPILE_CACHE: compileCache,
 			DOCKER_HOST: options.docker ?? "",
 			PATH: [programFolder(options.programs), node, options.path ?? process.env["PATH"]].join(":"),
 		},

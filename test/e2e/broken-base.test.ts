@@ -1,9 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
-import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { openPlay } from "../support/github-play.ts";
 import {
 	expectExit,
@@ -47,7 +45,7 @@ function gate(cwd: string, { faults = [], path }: { faults?: readonly ReplayFaul
 
 const files = (of: ProjectFiles) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
-const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
+const _lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
 const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: string; says: RegExp }>> = {
 	fails: {
@@ -117,16 +115,6 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
 	expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
 	expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
-});
-
-it("a base whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
-	const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
-	const run = await gate(cwd, { path: pathWithoutLfs(cwd) });
-	expectExit(run, 3);
-	const result = readResult(join(cwd, "out"));
-	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
-	const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
-	expect(result.errors).toMatchObject([{ code: "lfs-unavailable", arm: "base", model: "net", message }]);
 });
 
 it("a base whose config cannot be read, and whose prepare command fails, is the configuration's fault: exit 2", async () => {
@@ -233,23 +221,17 @@ async function openPull(config = quickConfig) {
 	return { play, base, head };
 }
 
-it.each(["pull request", "night"])(
-	"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
-	async (kind) => {
-		const { play, base, head } = await openPull();
-		const env = { PATH: join(play.root, "empty") };
-		const { run, result } = await (kind === "pull request"
-			? play.pull({ base, head }, { env })
-			: play.run({ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", env }));
-		expectExit(run, 3);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
-		expect(result().errors).toMatchObject([
-			{ code: "tool-missing", fix: expect.stringContaining("Install git") },
-		]);
-		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("git is not installed");
-	},
-);
+it("a workflow's base cannot be found without git: a pull request ends with an error, and reports what to install", async () => {
+	const { play, base, head } = await openPull();
+	const { run, result } = await play.pull({ base, head }, { env: { PATH: join(play.root, "empty") } });
+	expectExit(run, 3);
+	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+	expect(result().errors).toMatchObject([
+		{ code: "tool-missing", fix: expect.stringContaining("Install git") },
+	]);
+	expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+	expect(run.summary).toContain("git is not installed");
+});
 
 it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
 	const { play, ...pushed } = await openPull(
