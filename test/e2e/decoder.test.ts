@@ -38,7 +38,7 @@ beforeAll(async () => {
 		"tokens.npy": encodeNpy(tokens),
 		...Object.fromEntries(["base", ...faults].map((name) => [`${name}.onnx`, model(name)])),
 	});
-	const record = `golden record --model llm --inputs tokens.npy --steps ${oracle.steps} --quiet --time-limit 2s`;
+	const record = `golden record --model llm --inputs tokens.npy --steps ${oracle.steps} --quiet --time-limit 10ms`;
 	_recorded = await runCli(record.split(" "), { cwd });
 });
 
@@ -75,7 +75,7 @@ it("a rebuild at another optimisation level matches, and the report names the fi
 
 it("golden record again keeps the sequence, and --steps 0 records single inferences of the same file", async () => {
 	const again = await runCli(
-		"golden record --model llm --quiet --time-limit 2s --reason Again. --author Ann".split(" "),
+		"golden record --model llm --quiet --time-limit 10ms --reason Again. --author Ann".split(" "),
 		{
 			cwd,
 		},
@@ -83,7 +83,7 @@ it("golden record again keeps the sequence, and --steps 0 records single inferen
 	expectExit(again, 0);
 	expect(again.stdout).toContain("Nothing was written");
 	const single =
-		"golden record base.onnx --out single --steps 0 --cases 2 --dims past=3,seq=2,batch=1 --shape attention_mask=1,5 --quiet --time-limit 2s";
+		"golden record base.onnx --out single --steps 0 --cases 2 --dims past=3,seq=2,batch=1 --shape attention_mask=1,5 --quiet --time-limit 10ms";
 	const run = await runCli(single.split(" "), { cwd });
 	expectExit(run, 0);
 	const golden = parseManifest(readFileSync(join(cwd, "single/golden.json"), "utf8"), "golden.json");

@@ -127,7 +127,7 @@ it("a job that is cancelled proposes nothing, and ends at once", async () => {
 		if (children === "") setTimeout(cancel, 20, pid);
 		else process.kill(pid, "SIGINT");
 	};
-	const run = await place.run({ cases: "2000" }, { more: { onStart: cancel } });
+	const run = await place.run({ cases: "200" }, { more: { onStart: cancel } });
 	expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
 	expect(run.annotations[0]).toMatchObject({
 		title: "trtgate: interrupted",
