@@ -208,16 +208,6 @@ test("raises an alarm when the night's outputs are wrong", async () => {
 	expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
 });
 
-test("raises an alarm when the night could not decide", async () => {
-	const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
-	const repository = makeRepository([good, broken]);
-	const { run, github } = await runExample("nightly.yml", { ...night, repository });
-	expectResults(run, { gate: ["failure"] });
-	expect(github.state.issues).toMatchObject([
-		{ state: "open", title: expect.stringContaining("could not decide") },
-	]);
-});
-
 test("makes the release of a tag whose engines pass, with a manifest, its attestation, and engines on request", async () => {
 	const [gh, github] = [ghStub(), releaseActions()];
 	const { run } = await runExample("release.yml", {
