@@ -2,7 +2,6 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
-import type { Result } from "../../generated/result.ts";
 import { cutAt } from "../../src/core/onnx/cut.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
@@ -217,36 +216,4 @@ it("wrong outputs on TensorRT are reproduced with trtexec's numbers, and its com
 		/^reproduced: net\/fp32\/.*\n {2}✗ \w+: relative-l2 .*: recorded 3\.3e-2, now 3\.3e-2\n/,
 	);
 	expect(run.stdout).toContain("on TensorRT 10.6.0");
-});
-
-it("a kernel that is wrong on TensorRT is packed as the part up to it, with the commands for that part", async () => {
-	const { folder } = await gateReplay({ comparison: "wrong-head" });
-	const path = join(folder, "out/result.json");
-	const result: Result = JSON.parse(readFileSync(path, "utf8"));
-	const [wrong] = result.golden.filter(({ state }) => state === "mismatch");
-	const { nodes } = readModel(join(folder, "head", "model.onnx")).graph;
-	const node = nodes[3];
-	const tensor = node?.outputs[0] ?? "";
-	const { model = "", engine = "", case: id = "", checks = [] } = wrong ?? {};
-	const at = { model, engine, case: id, output: checks[0]?.output ?? "", rounds: 1, compared: 1 };
-	const found = {
-		state: "found",
-		node: node?.name ?? "",
-		tensor,
-		error: 0.5,
-		before: 0,
-		allowed: 0.001,
-	} as const;
-	// As of a run without a base, whose search compares with the model itself.
-	result.builds = result.builds.filter(({ arm }) => arm === "head");
-	result.bisections = [{ ...at, ...found, message: "Found." }];
-	writeFileSync(path, JSON.stringify(result));
-	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
-	const packed = join(folder, "trtgate-repro");
-	const part = readModel(join(packed, "model.onnx")).graph;
-	expect(part.outputs).toMatchObject([{ name: tensor }]);
-	expect(part.nodes.length).toBeLessThan(nodes.length);
-	const golden: GoldenManifest = JSON.parse(readFileSync(join(packed, "golden.json"), "utf8"));
-	expect(golden.model.sha256).toBe(sha256(readFileSync(join(packed, "model.onnx"))));
-	expect(readFileSync(join(packed, "README.md"), "utf8")).toMatch(/^trtexec --onnx=model\.onnx /m);
 });
