@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { git } from "../support/git-history.ts";
+import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { openPlay } from "../support/github-play.ts";
 import {
 	expectExit,
@@ -45,7 +46,7 @@ function gate(cwd: string, { faults = [], path }: { faults?: readonly ReplayFaul
 
 const files = (of: ProjectFiles) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
-const _lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
+const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
 const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: string; says: RegExp }>> = {
 	fails: {
@@ -115,6 +116,16 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
 	expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
 	expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
+});
+
+it("a base whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
+	const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
+	const run = await gate(cwd, { path: pathWithoutLfs(cwd) });
+	expectExit(run, 3);
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+	const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
+	expect(result.errors).toMatchObject([{ code: "lfs-unavailable", arm: "base", model: "net", message }]);
 });
 
 it("a base whose config cannot be read, and whose prepare command fails, is the configuration's fault: exit 2", async () => {

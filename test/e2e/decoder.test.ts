@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { encodeNpy } from "../../src/formats/tensor/npy.ts";
+import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import oracle from "../oracles/decoder.json" with { type: "json" };
 import { expectSchema } from "../support/expect-schema.ts";
@@ -30,7 +30,7 @@ models:
 ${modelOf("llm", "base")}${faults.map((name) => modelOf(name)).join("")}`;
 
 let cwd: string;
-let _recorded: Awaited<ReturnType<typeof runCli>>;
+let recorded: Awaited<ReturnType<typeof runCli>>;
 beforeAll(async () => {
 	const tokens = int64(oracle.tokens.map(BigInt), oracle.shape);
 	cwd = writeProject(temporaryFolder(afterAll), {
@@ -39,11 +39,36 @@ beforeAll(async () => {
 		...Object.fromEntries(["base", ...faults].map((name) => [`${name}.onnx`, model(name)])),
 	});
 	const record = `golden record --model llm --inputs tokens.npy --steps ${oracle.steps} --quiet --time-limit 10ms`;
-	_recorded = await runCli(record.split(" "), { cwd });
+	recorded = await runCli(record.split(" "), { cwd });
 });
 
-const _manifest = () =>
+const manifest = () =>
 	parseManifest(readFileSync(join(cwd, "golden/llm/golden.json"), "utf8"), "golden.json");
+
+it("golden record runs a decoder step by step as ONNX Runtime's Python does, and stores the answers only", () => {
+	expectExit(recorded, 0);
+	const { sequence, cases, outputs } = manifest();
+	expect(sequence).toMatchObject({
+		steps: oracle.steps,
+		each: { input_ids: 1, position_ids: 1 },
+		all: { attention_mask: 1 },
+		state: {
+			"past_key_values.0.value": { output: "present.0.value", shape: [1, 2, 0, 16], axis: 2, batch: 0 },
+		},
+	});
+	const [only] = cases;
+	expect(Object.keys(only.inputs).sort()).toEqual(["attention_mask", "input_ids", "position_ids"]);
+	const file = only.outputs["logits"]!;
+	const tensor = decodeNpy(readFileSync(join(cwd, "golden/llm", file.path)), file);
+	expect(tensor.shape).toEqual([2, oracle.steps + 1, 32]);
+	const logits = new Float32Array(Uint8Array.from(tensor.data).buffer);
+	const largest = oracle.logits.reduce((most, value, at) => Math.max(most, Math.abs(value - logits[at]!)), 0);
+	expect(largest).toBeLessThan(1e-4);
+	expect(outputs["logits"]).toMatchObject({
+		batchAxis: 1,
+		comparators: [{ kind: "relative-l2" }, { kind: "top-k", k: 1 }, { kind: "kl" }],
+	});
+});
 
 it("a rebuild at another optimisation level matches, and the report names the first token and each further one; a planted fault fails at every precision, with the first position that is wrong", async () => {
 	const run = await runCli(["run", "--out", "out"], { cwd });

@@ -2,20 +2,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
-import { countsRows, maskedMean, steady } from "../support/probe-models.ts";
+import { countsRows, maskedMean, pairsOnly, steady } from "../support/probe-models.ts";
 import { expectExit, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const rows = "dims: { batch: { min: 1, opt: 1, max: 7 } }, workloads: [{ batch: 4 }]";
 const models = {
 	steady: [steady, rows],
 	countsRows: [countsRows, rows],
+	pairsOnly: [pairsOnly, rows.replace("min: 1, opt: 1", "min: 2, opt: 2")],
 	maskedMean: [maskedMean, "dims: { batch: 1, seq: { min: 2, opt: 8, max: 12 } }, workloads: [{ seq: 12 }]"],
 } as const;
 
 type Name = keyof typeof models;
 
-async function record(cwd: string, ...argv: string[]): Promise<void> {
-	const all = ["golden", "record", "--cases", "3", "--time-limit", "10ms", ...argv];
+async function record(cwd: string, name: Name, ...argv: string[]): Promise<void> {
+	const all = ["golden", "record", "--model", name, "--cases", "3", "--time-limit", "10ms", ...argv];
 	expectExit(await runCli(all, { cwd }), 0);
 }
 
@@ -38,7 +39,8 @@ it("goldens judge the timed sizes by rows of smaller cases, name a length that n
 		"trtgate.yml": `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels:\n${entries.join("")}`,
 		...Object.fromEntries(Object.entries(models).map(([name, [onnx]]) => [`${name}.onnx`, onnx])),
 	});
-	await record(cwd, "--sizes", "none");
+	for (const name of ["steady", "countsRows", "maskedMean"] as const)
+		await record(cwd, name, "--sizes", "none");
 	const smaller = await gate(cwd, 1);
 	for (const [name, state] of [
 		["steady", "match"],
@@ -57,7 +59,8 @@ it("goldens judge the timed sizes by rows of smaller cases, name a length that n
 	expect(smaller.notes).not.toMatch(/steady|countsRows/);
 
 	const again = ["--sizes", "config", "--reason", "more sizes", "--author", "me"];
-	for (const name of ["countsRows", "maskedMean"]) await record(cwd, "--model", name, ...again);
+	for (const name of ["countsRows", "maskedMean"] as const) await record(cwd, name, ...again);
+	await record(cwd, "pairsOnly");
 	expect(manifestOf(cwd, "countsRows").cases.map(({ id, inputs }) => [id, inputs["x"]?.shape])).toEqual([
 		...[1, 2, 3].map((nth) => [`${nth}-normal`, [1, 8]]),
 		["batch-4", [4, 8]],
@@ -67,6 +70,8 @@ it("goldens judge the timed sizes by rows of smaller cases, name a length that n
 		manifestOf(cwd, name)
 			.cases.map(({ id }) => id)
 			.slice(3);
+	// The model does not take an odd number of rows.
+	expect(added("pairsOnly")).toEqual(["batch-4"]);
 	expect(added("maskedMean")).toEqual(["seq-12", "seq-2"]);
 	const larger = await gate(cwd, 0);
 	// Rows may depend on each other where a case shows how.
