@@ -42,7 +42,7 @@ const golden = (place: Place, commit: string) =>
 const written = ({ github }: Place) =>
 	github.state.requests.filter(({ method, path }) => method !== "GET" && !path.startsWith("/twirp"));
 
-it("a golden that changed becomes one commit and one pull request; the merged one, nothing", async () => {
+it("a golden that changed becomes one commit and one pull request; the same again, nothing; the merged one, nothing", async () => {
 	const place = await openPlace();
 	const [main, { state }] = [place.at("refs/heads/main"), place.github];
 	const first = await place.run({ model: "net", draft: "true" });
@@ -91,16 +91,21 @@ it("a golden that changed becomes one commit and one pull request; the merged on
 		{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) },
 	]);
 
+	const again = await place.run({ model: "net" });
+	expect(again.outputs, again.stdout).toMatchObject({ changed: "true", commit });
+	expect(again.stdout).toMatch(/was left unchanged; its branch already had the recorded goldens/);
+	expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
+
 	git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
 	const before = state.requests.length;
-	const second = await place.run({ reason: "Again." });
-	expect(second.outputs, second.stdout).toMatchObject({
+	const merged = await place.run({ reason: "Again." });
+	expect(merged.outputs, merged.stdout).toMatchObject({
 		changed: "false",
 		"pull-request": "",
 		commit: "",
 		"failure-kind": "",
 	});
-	expect(second.stdout).toMatch(/Nothing changed: \S+ is up to date/);
+	expect(merged.stdout).toMatch(/Nothing changed: \S+ is up to date/);
 	expect(state.requests.slice(before)).toEqual([]);
 	expect(state.violations).toEqual([]);
 });
