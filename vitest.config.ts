@@ -1,4 +1,4 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { defineConfig } from "vitest/config";
 import { compileCache } from "./test/support/compile-cache.ts";
 
@@ -15,7 +15,7 @@ export default defineConfig({
 		hookTimeout: 600_000,
 		// No test leaves anything behind in its worker: a worker for each file would take half of the time of the pure ones.
 		isolate: false,
-		// Most of the end-to-end tests wait for processes, and some of these for a time limit.
-		maxWorkers: availableParallelism() + 2,
+		// Most of the end-to-end tests wait for processes, and some of these for a time limit. With its processes, a worker takes a gibibyte.
+		maxWorkers: Math.max(2, Math.min(availableParallelism() + 2, Math.floor(totalmem() / 2 ** 30))),
 	},
 });

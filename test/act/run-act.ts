@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { afterAll } from "vitest";
+import { compileCache } from "../support/compile-cache.ts";
 import { git } from "../support/git-history.ts";
 import { temporaryFolder } from "../support/project.ts";
 
@@ -44,16 +46,21 @@ export function makeRepository(
 	return { folder, commits };
 }
 
+/** One for all runs of a file, which only read it. */
+const action = temporaryFolder(afterAll);
+let isWritten = false;
+
 function actionFolder(): string {
-	const folder = temporaryFolder();
+	if (isWritten) return action;
+	isWritten = true;
 	for (const name of ["action.yml", "package.json", "plan", "report", "golden", "composite"])
-		if (existsSync(name)) cpSync(name, join(folder, name), { recursive: true });
-	cpSync(process.env["TRTGATE_DIST"] ?? "dist", join(folder, "dist"), { recursive: true });
-	return folder;
+		if (existsSync(name)) cpSync(name, join(action, name), { recursive: true });
+	cpSync(process.env["TRTGATE_DIST"] ?? "dist", join(action, "dist"), { recursive: true });
+	return action;
 }
 
 /** act copies the repository itself; what is left to check out is trtgate, which lies here. */
-function checkoutFolder(action: string): string {
+function checkoutFolder(from: string): string {
 	const folder = temporaryFolder();
 	const lines = [
 		"name: checkout",
@@ -62,7 +69,7 @@ function checkoutFolder(action: string): string {
 		"  using: composite",
 		"  steps:",
 		"    - shell: sh",
-		`      run: cp -r ${action} "$GITHUB_WORKSPACE/\${{ inputs.path }}"`,
+		`      run: cp -r ${from} "$GITHUB_WORKSPACE/\${{ inputs.path }}"`,
 	];
 	writeFileSync(join(folder, "action.yml"), `${lines.join("\n")}\n`);
 	return folder;
@@ -100,14 +107,14 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 	const { GITHUB_EVENT_PATH: eventPath = "", GITHUB_TOKEN: token = "" } = env;
 	const variables = Object.entries(env).filter(([name]) => services.test(name));
 	writeFileSync(join(home, "env"), variables.map(([name, value]) => `${name}=${value}\n`).join(""));
-	const action = actionFolder();
+	const folder = actionFolder();
 	const labels = [...new Set(["ubuntu-latest", "self-hosted", ...labelsOf(workflow.text)])];
 	const argv = [
 		...[options.event, "--workflows", path, "--eventpath", eventPath, "--env-file", join(home, "env")],
 		...["--secret", `GITHUB_TOKEN=${token}`, "--no-cache-server", "--action-offline-mode", "--json"],
 		...labels.flatMap((label) => ["--platform", `${label}=-self-hosted`]),
-		...["--local-repository", `trtgate/trtgate@${placeholder}=${action}`],
-		...["--local-repository", `${checkoutOf(workflow.text)}=${checkoutFolder(action)}`],
+		...["--local-repository", `trtgate/trtgate@${placeholder}=${folder}`],
+		...["--local-repository", `${checkoutOf(workflow.text)}=${checkoutFolder(folder)}`],
 		...Object.entries(options.actions ?? {}).flatMap(([name, folder]) => [
 			"--local-repository",
 			`${pinOf(workflow.text, name)}=${folder}`,
@@ -120,6 +127,7 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		env: {
 			HOME: home,
 			XDG_CACHE_HOME: join(home, ".cache"),
+			NODE_COMPILE_CACHE: compileCache,
 			DOCKER_HOST: options.docker ?? "",
 			PATH: [programFolder(options.programs), node, options.path ?? process.env["PATH"]].join(":"),
 		},

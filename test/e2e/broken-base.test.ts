@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { openPlay } from "../support/github-play.ts";
@@ -233,23 +232,17 @@ async function openPull(config = quickConfig) {
 	return { play, base, head };
 }
 
-it.each(["pull request", "night"])(
-	"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
-	async (kind) => {
-		const { play, base, head } = await openPull();
-		const env = { PATH: join(play.root, "empty") };
-		const { run, result } = await (kind === "pull request"
-			? play.pull({ base, head }, { env })
-			: play.run({ event: "schedule", payload: schedule(), sha: base, ref: "refs/heads/main", env }));
-		expectExit(run, 3);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
-		expect(result().errors).toMatchObject([
-			{ code: "tool-missing", fix: expect.stringContaining("Install git") },
-		]);
-		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("git is not installed");
-	},
-);
+it("a workflow's base cannot be found without git: a pull request ends with an error, and reports what to install", async () => {
+	const { play, base, head } = await openPull();
+	const { run, result } = await play.pull({ base, head }, { env: { PATH: join(play.root, "empty") } });
+	expectExit(run, 3);
+	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+	expect(result().errors).toMatchObject([
+		{ code: "tool-missing", fix: expect.stringContaining("Install git") },
+	]);
+	expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+	expect(run.summary).toContain("git is not installed");
+});
 
 it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
 	const { play, ...pushed } = await openPull(

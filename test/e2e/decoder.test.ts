@@ -8,46 +8,42 @@ import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts"
 import oracle from "../oracles/decoder.json" with { type: "json" };
 import { expectSchema } from "../support/expect-schema.ts";
 import { int64 } from "../support/golden-tensors.ts";
-import { expectExit, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { expectExit, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const model = (name: string) => readFileSync(resolve(`test/fixtures/decoder/${name}.onnx`));
 
-const config = (onnx: string) => `version: 1
-backend: onnxruntime
-onnxruntime: wasm
-models:
-  llm:
-    onnx: ${onnx}
+const modelOf = (name: string, onnx = name) => `  ${name}:
+    onnx: ${onnx}.onnx
     dims: { batch: { min: 1, opt: 1, max: 2 } }
     profiles:
       - { seq: { min: 1, opt: 8, max: 64 }, past: { min: 0, opt: 1, max: 1 }, past + seq: { min: 1, opt: 9, max: 65 } }
       - { seq: 1, past: { min: 1, opt: 16, max: 64 }, past + seq: { min: 2, opt: 17, max: 65 } }
     engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } }
-    workloads: [{ prefill: 8 }, { decode: 16 }]
+    workloads: ${onnx === "base" ? "[{ prefill: 8 }, { decode: 16 }]" : "[]"}
     golden: golden/llm/golden.json
 `;
+const faults = ["scale", "rope", "kv-head"] as const;
+const config = `version: 1
+backend: onnxruntime
+onnxruntime: wasm
+models:
+${modelOf("llm", "base")}${faults.map((name) => modelOf(name)).join("")}`;
 
 let cwd: string;
 let recorded: Awaited<ReturnType<typeof runCli>>;
 beforeAll(async () => {
 	const tokens = int64(oracle.tokens.map(BigInt), oracle.shape);
 	cwd = writeProject(temporaryFolder(afterAll), {
-		"trtgate.yml": config("base.onnx"),
+		"trtgate.yml": config,
 		"tokens.npy": encodeNpy(tokens),
-		...Object.fromEntries(["base", "scale", "rope", "kv-head"].map((name) => [`${name}.onnx`, model(name)])),
+		...Object.fromEntries(["base", ...faults].map((name) => [`${name}.onnx`, model(name)])),
 	});
-	const record = `golden record --model llm --inputs tokens.npy --steps ${oracle.steps} --quiet --time-limit 2s`;
+	const record = `golden record --model llm --inputs tokens.npy --steps ${oracle.steps} --quiet --time-limit 10ms`;
 	recorded = await runCli(record.split(" "), { cwd });
 });
 
 const manifest = () =>
 	parseManifest(readFileSync(join(cwd, "golden/llm/golden.json"), "utf8"), "golden.json");
-
-async function gate(name: string): Promise<Result> {
-	writeProject(cwd, { "trtgate.yml": config(name) });
-	await runCli(["run", "--out", "out"], { cwd });
-	return expectSchema(JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8")), "result") as Result;
-}
 
 it("golden record runs a decoder step by step as ONNX Runtime's Python does, and stores the answers only", () => {
 	expectExit(recorded, 0);
@@ -74,39 +70,37 @@ it("golden record runs a decoder step by step as ONNX Runtime's Python does, and
 	});
 });
 
-it("a rebuild at another optimisation level matches, and the report names the first token and each further one", async () => {
-	const { golden: goldens, workloads } = await gate("base.onnx");
-	expect(goldens.map(({ engine, state }) => [engine, state])).toEqual([
+it("a rebuild at another optimisation level matches, and the report names the first token and each further one; a planted fault fails at every precision, with the first position that is wrong", async () => {
+	const run = await runCli(["run", "--out", "out"], { cwd });
+	expectExit(run, 1);
+	const result = expectSchema(readResult(join(cwd, "out")), "result") as Result;
+	const statesOf = (name: string) =>
+		result.golden.filter(({ model }) => model === name).map(({ engine, state }) => [engine, state]);
+	expect(statesOf("llm")).toEqual([
 		["fp32", "match"],
 		["fp16", "match"],
 	]);
 	const shapes = { input_ids: [1, 1], attention_mask: [1, 17], "past_key_values.0.key": [1, 2, 16, 16] };
-	expect(workloads.slice(0, 2)).toMatchObject([
+	expect(result.workloads.slice(0, 2)).toMatchObject([
 		{ workload: "first token · prefill 8", shapes: { "past_key_values.0.key": [1, 2, 0, 16] } },
 		{ workload: "per token · decode 16", shapes },
 	]);
-	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("per token · decode 16");
-});
-
-it.each(["scale", "rope", "kv-head"])(
-	"the planted fault %s fails at every precision, with the first position that is wrong",
-	async (fault) => {
-		const { golden: goldens } = await gate(`${fault}.onnx`);
-		expect(goldens.map(({ engine, state }) => [engine, state])).toEqual([
+	for (const name of faults)
+		expect(statesOf(name), name).toEqual([
 			["fp32", "mismatch"],
 			["fp16", "mismatch"],
 		]);
-		const begin = oracle.shape[1]! - oracle.steps;
-		for (const { checks } of goldens)
-			for (const { pass, position } of checks) if (!pass) expect(position).toBeGreaterThanOrEqual(begin - 1);
-		expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toMatch(/first at position \d+/);
-	},
-);
+	const begin = oracle.shape[1]! - oracle.steps;
+	for (const { checks } of result.golden)
+		for (const { pass, position } of checks) if (!pass) expect(position).toBeGreaterThanOrEqual(begin - 1);
+	const report = readFileSync(join(cwd, "out/report.md"), "utf8");
+	expect(report).toContain("per token · decode 16");
+	expect(report).toMatch(/first at position \d+/);
+});
 
 it("golden record again keeps the sequence, and --steps 0 records single inferences of the same file", async () => {
-	writeProject(cwd, { "trtgate.yml": config("base.onnx") });
 	const again = await runCli(
-		"golden record --model llm --quiet --time-limit 2s --reason Again. --author Ann".split(" "),
+		"golden record --model llm --quiet --time-limit 10ms --reason Again. --author Ann".split(" "),
 		{
 			cwd,
 		},
@@ -114,7 +108,7 @@ it("golden record again keeps the sequence, and --steps 0 records single inferen
 	expectExit(again, 0);
 	expect(again.stdout).toContain("Nothing was written");
 	const single =
-		"golden record base.onnx --out single --steps 0 --cases 2 --dims past=3,seq=2,batch=1 --shape attention_mask=1,5 --quiet --time-limit 2s";
+		"golden record base.onnx --out single --steps 0 --cases 2 --dims past=3,seq=2,batch=1 --shape attention_mask=1,5 --quiet --time-limit 10ms";
 	const run = await runCli(single.split(" "), { cwd });
 	expectExit(run, 0);
 	const golden = parseManifest(readFileSync(join(cwd, "single/golden.json"), "utf8"), "golden.json");

@@ -122,19 +122,6 @@ describe.concurrent("a runner or a server", () => {
 		expect(play.github.state.checkRuns).toHaveLength(1);
 	});
 
-	it("a runner or a server of Gitea gets artifacts, which are linked by their names there", async (context) => {
-		const { expect } = context;
-		const { play, played } = await pulled(context, () => ({
-			env: { GITHUB_SERVER_URL: "https://git.acme.example", GITEA_ACTIONS: "true" },
-			inputs: { comment: "never", "check-run": "false" },
-		}));
-		expect(lostOf(played)).toEqual({});
-		expect(play.github.state.artifacts).toHaveLength(2);
-		expect(played.run.outputs["artifact-url"]).toMatch(
-			/^https:\/\/git\.acme\.example\/acme\/engines\/actions\/runs\/\d+\/artifacts\/trtgate-gate$/,
-		);
-	});
-
 	it("a runner or a server that gives no token still gets artifacts and the summary", async (context) => {
 		const { expect } = context;
 		const { play, played } = await pulled(context, () => ({ inputs: { token: "" } }));
@@ -146,30 +133,26 @@ describe.concurrent("a runner or a server", () => {
 		expect(play.github.state.comments).toEqual([]);
 	});
 
-	it.for<[string, string]>([
-		["is no JSON", "{"],
-		[
-			"is hostile",
-			'{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}',
-		],
-	])(
-		"a runner or a server whose event file %s: its base is not known, which is an error, and nobody is commented on",
-		async ([, text], { expect, onTestFinished }) => {
-			const { play, played } = await playPull(onTestFinished, ({ root }) => {
-				const path = join(root, "odd-event.json");
-				writeFileSync(path, text);
-				return { env: { GITHUB_EVENT_PATH: path } };
-			});
-			expectExit(played.run, 3);
-			expect(played.result()).toMatchObject({
-				...{ outcome: "error", failureKind: "runner", arms: { base: null } },
-				errors: [
-					{ code: "tool-output", message: expect.stringContaining("pull_request event could not be read") },
-				],
-			});
-			expect(play.github.state.comments).toEqual([]);
-			expect(play.github.state.artifacts).toHaveLength(2);
-			expect(play.github.state.violations).toEqual([]);
-		},
-	);
+	it("a runner or a server whose event file is hostile: its base is not known, which is an error, and nobody is commented on", async ({
+		expect,
+		onTestFinished,
+	}) => {
+		const text =
+			'{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}';
+		const { play, played } = await playPull(onTestFinished, ({ root }) => {
+			const path = join(root, "odd-event.json");
+			writeFileSync(path, text);
+			return { env: { GITHUB_EVENT_PATH: path } };
+		});
+		expectExit(played.run, 3);
+		expect(played.result()).toMatchObject({
+			...{ outcome: "error", failureKind: "runner", arms: { base: null } },
+			errors: [
+				{ code: "tool-output", message: expect.stringContaining("pull_request event could not be read") },
+			],
+		});
+		expect(play.github.state.comments).toEqual([]);
+		expect(play.github.state.artifacts).toHaveLength(2);
+		expect(play.github.state.violations).toEqual([]);
+	});
 });

@@ -66,9 +66,10 @@ it("the action at night opens one issue if a night cannot decide, keeps it up to
 	expect(state.comments).toEqual([]);
 	expectTidy(play, failed);
 
-	const old = play.commit(armFiles("same-model", "base"), { onto: wrong, ref: main });
+	const quick = [["probes: nightly", "probes: off"]] as const;
+	const old = play.commit(armFiles("same-model", "base", quick), { onto: wrong, ref: main });
 	play.tag("v1.1.1", old);
-	const right = play.commit(armFiles("same-model", "head"), { onto: old, ref: main });
+	const right = play.commit(armFiles("same-model", "head", quick), { onto: old, ref: main });
 	const passed = await runNight(play, "same-model", { sha: right, runId: 602 });
 	expectExit(passed.run, 0);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);

@@ -98,24 +98,3 @@ it.each([
 	expect(run.stdout).toMatch(why);
 	expect(play.github.state.comments).toEqual([]);
 });
-
-it("two revisions that are given by name are each built as their own config says, from a shallow clone", async () => {
-	const play = await openPlay();
-	const main = play.commit(untimedFiles, { ref: "refs/heads/main" });
-	const config = String(untimedFiles["trtgate.yml"]).replace("  net:", "  renamed:");
-	const head = play.commit(
-		{ ...untimedFiles, "trtgate.yml": config },
-		{ onto: main, ref: "refs/heads/faster" },
-	);
-	play.tag("v1", main);
-	const later = play.commit({ "README.md": "Later.\n" }, { onto: main, ref: "refs/heads/main" });
-	const job = { event: "workflow_dispatch", ref: "refs/heads/main", sha: later } as const;
-	const payload = { ref: "refs/heads/main", inputs: { base: "v1", head: "faster" } };
-	const inputs = { base: "v1", head: "faster" };
-	const { run, result } = await play.run({ ...job, payload, inputs });
-	expectExit(run, 0);
-	expect(result()).toMatchObject({
-		arms: { base: { commit: main }, head: { commit: head } },
-		recipeChanges: [{ model: "renamed", was: "net/fp32" }],
-	});
-});

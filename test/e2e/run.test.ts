@@ -130,13 +130,6 @@ it.each([
 	},
 );
 
-it("run warns when the base checked a workload that the head no longer checks", async () => {
-	const config = quickConfig.replace("{ batch: 2 }", "{ batch: 1 }");
-	const { result } = await changed({ "trtgate.yml": config });
-	const gates = result.gates.filter((gate) => gate.gate === "coverage");
-	expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
-});
-
 it("run prints the plan, and runs nothing, with --dry-run", async () => {
 	const { run, folder } = await gateFolders(twoProjects({}, {}), { argv: ["--dry-run"] });
 	expectExit(run, 0);

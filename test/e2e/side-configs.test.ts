@@ -4,7 +4,6 @@ import { git } from "../support/git-history.ts";
 import {
 	expectExit,
 	untimedFiles as project,
-	quickProject,
 	readResult,
 	runCli,
 	temporaryFolder,
@@ -100,28 +99,4 @@ it("a base whose config cannot be read warns, with the fault", async () => {
 			),
 		},
 	]);
-});
-
-it("rules of the base hold for a head that is the working tree, whatever that says", async () => {
-	const cwd = repositoryOf(project);
-	quickProject(cwd, { "trtgate.yml": loose, ...wrong });
-	const { run, result } = await gate(cwd, "--base", "HEAD");
-	expectExit(run, 1);
-	expect(
-		result()
-			.gates.filter(({ gate }) => gate === "golden")
-			.map(({ status }) => status),
-	).toEqual(["fail", "fail"]);
-});
-
-it("an engine that only the base has is lost coverage by the base's rules", async () => {
-	const two = (gates: string): string =>
-		config
-			.replace(/^( {2}net:\n(?: {4}.*\n)+)/m, (net) => `${net}${net.replace("net", "more")}`)
-			.replace("gates: {", `gates: { ${gates}`);
-	const cwd = repositoryOf({ ...project, "trtgate.yml": two("coverage: fail, ") }, { "trtgate.yml": config });
-	const { run, result } = await gate(cwd, "--base", "HEAD~1");
-	expectExit(run, 1);
-	const lost = result().gates.filter(({ gate }) => gate === "coverage");
-	expect(lost).toMatchObject([{ status: "fail", model: "more", engine: "fp32" }]);
 });

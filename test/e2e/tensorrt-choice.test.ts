@@ -50,7 +50,6 @@ it.each([
 		null,
 		"nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.",
 	],
-	["an nvidia-smi that finds no driver", "fault=no-driver", "couldn't communicate with the NVIDIA driver"],
 	["an nvidia-smi that ends at once", "fault=end:1", "nvidia-smi ended (exit code 15)"],
 ])(
 	"backend: tensorrt with %s leaves it to trtexec whether there is a GPU, and reports what is unknown",

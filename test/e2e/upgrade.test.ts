@@ -100,16 +100,6 @@ it.skipIf(missing !== null)("doctor says that Python's TensorRT is not trtexec's
 	);
 });
 
-it("an engine that only the newer TensorRT refuses holds the upgrade back", async () => {
-	const argv = ["--base-trtexec", "old/replay-bin/trtexec"];
-	const faults: ReplayFault[] = [
-		{ step: "build", do: "recording", recording: "10.15/fail-bad-unsupported-op" },
-	];
-	const { stdout, result } = await upgrade({ version: "101501", faults }, { argv });
-	expect(result().builds.map(({ arm, state }) => `${arm} ${state}`)).toEqual(["base built", "head refused"]);
-	expect(stdout).toContain("Do not upgrade yet: 1 engine that no longer builds");
-});
-
 it("a second TensorRT that is not there is one error with its line", async () => {
 	const { stderr } = await upgrade({}, { config: "base: { trtexec: /opt/none/trtexec }\n" });
 	expect(stderr).toContain("trtexec of the base was not found: /opt/none/trtexec does not exist");

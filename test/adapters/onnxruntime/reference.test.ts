@@ -39,6 +39,11 @@ it.each(["disabled", "all"] as const)(
 	},
 );
 
+it("onnxRuntimeReference compares with no other build where the user asks for WebAssembly alone", async () => {
+	const why = "`--onnxruntime wasm` leaves it out";
+	expect(await reference.otherBuild(1000)).toEqual({ why, isLate: false });
+});
+
 it("onnxRuntimeReference begins no case after its time if enough are done, and answers with those", async () => {
 	const job = await jobIn(temporaryFolder());
 	const cases = ["a", "b", "c", "d"].map((id) => ({ id, inputs: { x: float32([1, 1, 1, 1], [1, 4]) } }));

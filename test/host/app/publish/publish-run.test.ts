@@ -67,6 +67,8 @@ it("publish leaves one comment if eight jobs race: the newest run's", async () =
 	await Promise.all(runs.map((runId) => show(failing, planFor(runId, commentOnly))));
 	expect(comments()).toHaveLength(1);
 	await show(failing, planFor(19, commentOnly));
+	const older = await show(failing, planFor(10, commentOnly));
+	expect(older).toMatchObject([{ state: "skipped", why: "a newer run has commented already" }]);
 	expect(comments().map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
 });
 
