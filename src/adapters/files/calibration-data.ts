@@ -35,7 +35,7 @@ async function casesOfGolden(path: string, most: number): Promise<CalibrationCas
 	return cases.slice(0, most).map(({ id, inputs }) => ({ id, inputs }));
 }
 
-async function casesOfFolder({ path, inputs }: CalibrationWanted, most: number): Promise<CalibrationCase[]> {
+async function casesOfFolder({ path, inputs }: CalibrationWanted, most: number) {
 	const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
 		throw inputError(error, inputKinds.tensor, path);
 	});

@@ -25,7 +25,7 @@ export function fileModelReader(): ModelReader {
  * With external data, this is the hash of the sorted lines `sha256  location`; the model's own location is `-`. In a shell:
  * `{ sha256sum < model.onnx; sha256sum weights.bin; } | LC_ALL=C sort | sha256sum`.
  */
-async function hashModel(file: number, external: readonly ExternalFile[]): Promise<string> {
+async function hashModel(file: number, external: readonly ExternalFile[]) {
 	const own = await hashOpen(file);
 	if (external.length === 0) return own;
 	const lines = [`${own}  -`];
@@ -46,7 +46,7 @@ export const readWeights: Reference["weights"] = (model) =>
 		return { places, unplaced: [...found.unplaced, ...others.map(({ name }) => name)] };
 	});
 
-function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
+function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk) {
 	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
 	const data = model.external.find(({ location }) => location === place.file);
 	return place.file === null || (data !== undefined && data.path !== null && data.problem === null);
@@ -95,7 +95,7 @@ function inspect(
 	return { path, problem: size < neededBytes ? "short" : null };
 }
 
-function sizeOfFile(path: string): number | null {
+function sizeOfFile(path: string) {
 	try {
 		const facts = statSync(path);
 		return facts.isFile() ? facts.size : null;
@@ -104,12 +104,12 @@ function sizeOfFile(path: string): number | null {
 	}
 }
 
-function isInside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string) {
 	const steps = relative(folder, path);
 	return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
 }
 
-function readStart(path: string): Uint8Array {
+function readStart(path: string) {
 	const { file, facts } = openInput(path, inputKinds.model);
 	try {
 		return fileSource(file, facts.size).read(0, 64);

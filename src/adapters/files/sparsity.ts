@@ -28,7 +28,7 @@ function readChunks(
 	{ path, external }: ModelOnDisk,
 	{ file, offset, bytes }: WeightLocation,
 	feed: (bytes: Uint8Array) => void,
-): Promise<void> {
+) {
 	const data = external.find(({ location }) => location === file)?.path ?? path;
 	return withInput(data, inputKinds.model, (input) => {
 		const source = fileSource(input.file, input.facts.size);

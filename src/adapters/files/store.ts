@@ -30,7 +30,7 @@ export function fileStore(): Files {
 }
 
 /** Writes beside the target, flushes, then renames: a crash leaves the old file intact. */
-async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+async function writeWhole(path: string, content: string | Uint8Array) {
 	// Cut, because the target's own name may have the maximum length.
 	const name = `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`;
 	const temporary = join(dirname(path), name);
@@ -49,7 +49,7 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
 	}
 }
 
-async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | null> {
+async function nullIfMissing<T>(promise: Promise<T>, path: string) {
 	try {
 		return await promise;
 	} catch (error) {

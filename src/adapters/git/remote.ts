@@ -60,7 +60,7 @@ export function pickRemote(all: readonly string[]): string | null {
 	return names.includes("origin") ? "origin" : (names[0] ?? null);
 }
 
-function depthFlag(depth: Depth): string {
+function depthFlag(depth: Depth) {
 	if (depth === "all") return "--unshallow";
 	return "deepenBy" in depth ? `--deepen=${depth.deepenBy}` : `--shallow-since=${depth.sinceSeconds}`;
 }
@@ -69,7 +69,7 @@ function depthFlag(depth: Depth): string {
 async function tryTwice(
 	args: readonly string[],
 	{ remote, git, ...call }: { remote: string; git: Git; timeoutMs: number; captureBytes?: number },
-): Promise<string | null> {
+) {
 	for (let tries = 1; ; tries++) {
 		const record = await git(args, { ...call, online: true });
 		if (succeeded(record)) return record.stdout;
@@ -87,7 +87,7 @@ async function tryTwice(
 	}
 }
 
-function remoteError(record: ProcessRecord, remote: string): ToolError {
+function remoteError(record: ProcessRecord, remote: string) {
 	refuseForeignOwner(record.tail);
 	return new ToolError({
 		code: "tool-crashed",

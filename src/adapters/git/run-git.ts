@@ -68,7 +68,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		known ??= identityOf(run, access);
 		return known;
 	};
-	async function run(args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> {
+	async function run(args: readonly string[], call: GitCall = {}) {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
 		// Two runs may query at once.
@@ -171,7 +171,7 @@ export function refuseForeignOwner(lines: readonly string[]): void {
 	});
 }
 
-function unknownRef(ref: string, why: string, fix: string): ConfigError {
+function unknownRef(ref: string, why: string, fix: string) {
 	const shown = JSON.stringify(ref.slice(0, 200));
 	return new ConfigError({ code: "git-ref", message: `Cannot find ${shown}: ${why}.`, fix });
 }

@@ -56,7 +56,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	return { path: join(folder, prefix), root: folder, commit, remove };
 }
 
-async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
+async function removeWorktree(folder: string, git: Git, gitDir?: string) {
 	const call = { tidying: true, env: gitDir === undefined ? undefined : { GIT_DIR: gitDir } };
 	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
 	await rm(folder, { recursive: true, force: true });
@@ -110,7 +110,7 @@ export async function whyAbsent(path: string, folder: string, git: Git | null): 
 	return null;
 }
 
-async function isDeadLink(path: string): Promise<boolean> {
+async function isDeadLink(path: string) {
 	const link = await lstat(path).catch(() => null);
 	return link?.isSymbolicLink() === true && (await stat(path).catch(() => null)) === null;
 }

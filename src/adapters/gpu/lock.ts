@@ -64,14 +64,14 @@ function renewed(lock: Lock, path: string): Lock {
 	};
 }
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+async function pause(ms: number, signal: AbortSignal | undefined) {
 	await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((cause) => {
 		const message = "The wait for the GPU was interrupted.";
 		throw new ToolError({ code: "interrupted", message, cause });
 	});
 }
 
-function busy(options: GpuLockOptions, owner: string): ToolError {
+function busy(options: GpuLockOptions, owner: string) {
 	return new ToolError({
 		code: "gpu-busy",
 		message: `The GPU ${options.gpuUuid} was in use by ${owner} for the ${Math.round(options.waitMs / 1000)} s that this job waited.`,

@@ -57,7 +57,7 @@ export function watchProcesses(
 	};
 }
 
-function lastOfEach(rows: readonly AppRow[]): AppRow[] {
+function lastOfEach(rows: readonly AppRow[]) {
 	const numbered = new Map(rows.flatMap((row) => (row.pid === null ? [] : [[row.pid, row] as const])));
 	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];
 }
@@ -70,7 +70,7 @@ async function findOwner(pid: number, name: string, processes: Processes): Promi
 }
 
 /** As called and as on disk (`python3`, `python3.12`); none for a process that is not here. */
-async function programsOf(pid: number): Promise<string[]> {
+async function programsOf(pid: number) {
 	const paths = [
 		readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""),
 		readlink(`/proc/${pid}/exe`),

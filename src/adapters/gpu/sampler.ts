@@ -91,7 +91,7 @@ async function begin(watch: Watch): Promise<void> {
 	await watchForeignProcesses(choice, watch);
 }
 
-function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch): Promise<void> {
+function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch) {
 	const { clock, smi, everyMs, silenceMs, firstMs } = { ...defaults, ...watch.options };
 	return untilFirst(firstMs, (settle) => {
 		let misfits = 0;
@@ -123,7 +123,7 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 }
 
 /** Without these counters, dmon ends or leaves their columns out; that is no fault. */
-function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
+function watchCounters({ gpu }: GpuChoice, watch: Watch) {
 	const { clock, smi } = watch.options;
 	const parser = dmonParser();
 	const missing = `${gpu.name} offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.`;
@@ -141,7 +141,7 @@ function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
 	watch.streams.push(stream);
 }
 
-async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<void> {
+async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch) {
 	const { clock, smi } = watch.options;
 	const list = watchProcesses(gpu.uuid, smi.processes, (reading) => {
 		watch.processes.push(reading);

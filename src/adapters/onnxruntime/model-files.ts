@@ -45,7 +45,7 @@ export async function copyExternal(model: ModelOnDisk, folder: string): Promise<
 	return copies.map(({ location }) => location);
 }
 
-async function copyWritable(source: string, target: string): Promise<void> {
+async function copyWritable(source: string, target: string) {
 	await makeFolders(dirname(target));
 	await orWriteError(copyFile(source, target, constants.COPYFILE_FICLONE), target);
 	await chmod(target, 0o600);
@@ -68,7 +68,7 @@ export async function placeModel(
 	return { path, bytes };
 }
 
-async function placeFile(source: string, target: string): Promise<number> {
+async function placeFile(source: string, target: string) {
 	const { size } = await stat(source);
 	await rm(target, { force: true });
 	// Not every file system can link, and none across two.

@@ -66,7 +66,7 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 	}
 }
 
-async function install(folder: string, source: NativeSource): Promise<void> {
+async function install(folder: string, source: NativeSource) {
 	const { processes, registry, packages = pinnedNative, timeoutMs = installTimeoutMs } = source;
 	await makeFolders(folder);
 	const wanted = {
@@ -88,7 +88,7 @@ async function install(folder: string, source: NativeSource): Promise<void> {
 	throw failed(problem || ended, tail);
 }
 
-async function keepOnly(host: string, builds: string): Promise<void> {
+async function keepOnly(host: string, builds: string) {
 	if (!existsSync(join(builds, host))) throw failed(`it has no build for ${host.replace("/", " on ")}`, []);
 	for (const platform of await readdir(builds)) {
 		for (const arch of await readdir(join(builds, platform))) {
@@ -98,7 +98,7 @@ async function keepOnly(host: string, builds: string): Promise<void> {
 	}
 }
 
-function failed(why: string, tail: readonly string[]): ToolError {
+function failed(why: string, tail: readonly string[]) {
 	return new ToolError({
 		code: "runtime-fetch",
 		message: `The native ONNX Runtime ${ortVersion} cannot be installed: ${why}.`,

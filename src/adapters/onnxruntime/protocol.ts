@@ -108,7 +108,7 @@ export function parseReply(text: string): Reply | null {
 	return kind === "defects" ? { kind } : null;
 }
 
-function parseObject(text: string): Fields | null {
+function parseObject(text: string) {
 	try {
 		const value: unknown = JSON.parse(text);
 		return isObject(value) ? value : null;
@@ -159,7 +159,7 @@ function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	return { states: states as DefectVerdict["states"], change: change ?? Infinity };
 }
 
-function isText(value: unknown): value is string {
+function isText(value: unknown) {
 	return typeof value === "string";
 }
 

@@ -80,7 +80,7 @@ async function findOther(
 const mostModelBytes = 2 ** 31;
 const mostRuns = 16;
 
-function parallelRuns({ onnx, external }: ModelOnDisk): number {
+function parallelRuns({ onnx, external }: ModelOnDisk) {
 	const bytes = external.reduce((sum, { neededBytes }) => sum + neededBytes, onnx.bytes);
 	const fitting = Math.floor(mostModelBytes / Math.max(1, bytes));
 	return Math.max(1, Math.min(availableParallelism(), mostRuns, fitting));

@@ -106,7 +106,7 @@ async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
 }
 
 /** Two processes may do this at once; the first rename wins, and the other finds the same bytes. */
-async function install(target: string, files: readonly Unpacked[], pinned: Pinned): Promise<string> {
+async function install(target: string, files: readonly Unpacked[], pinned: Pinned) {
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {
 		await makeFolders(temporary);
@@ -128,7 +128,7 @@ async function install(target: string, files: readonly Unpacked[], pinned: Pinne
 	}
 }
 
-async function holds(folder: string, { wasm, module, api }: Pinned): Promise<boolean> {
+async function holds(folder: string, { wasm, module, api }: Pinned) {
 	for (const file of [wasm, module, api]) {
 		const bytes = await readFile(join(folder, file.name)).catch(() => null);
 		if (bytes === null || !fits(bytes, file)) return false;
@@ -136,6 +136,6 @@ async function holds(folder: string, { wasm, module, api }: Pinned): Promise<boo
 	return true;
 }
 
-function fits(bytes: Uint8Array, file: PinnedFile): boolean {
+function fits(bytes: Uint8Array, file: PinnedFile) {
 	return bytes.length === file.bytes && createHash("sha256").update(bytes).digest("hex") === file.sha256;
 }

@@ -114,7 +114,7 @@ const tailLines = 40;
 
 const waiting = new WeakMap<Processes, Set<Host>>();
 
-function runHosted(job: Job, kind: string, processes: Processes): Promise<ProcessRecord> {
+function runHosted(job: Job, kind: string, processes: Processes) {
 	const hosts = waiting.get(processes) ?? new Set();
 	waiting.set(processes, hosts);
 	const host = [...hosts].find((each) => each.kind === kind) ?? createHost(kind, processes, hosts);
@@ -122,7 +122,7 @@ function runHosted(job: Job, kind: string, processes: Processes): Promise<Proces
 	return processes.busy(host.run(job));
 }
 
-function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host {
+function createHost(kind: string, processes: Processes, hosts: Set<Host>) {
 	const stop = new AbortController();
 	let pipes: Pipes | null = null;
 	let onLine: (line: string) => void = () => {};

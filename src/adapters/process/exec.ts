@@ -63,7 +63,7 @@ async function run(
 }
 
 /** @actions/exec would search our own PATH. A relative folder would be inside the checkout. */
-function findProgram(name: string, path = ""): string | null {
+function findProgram(name: string, path = "") {
 	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
 	return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
 }

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 /** A binary flood without a newline must not fill memory. */
 const longestLine = 4_000;
 
-export type LineCutter = ReturnType<typeof cutLines>;
+type LineCutter = ReturnType<typeof cutLines>;
 
 /** Replaces invalid UTF-8 by U+FFFD, and removes colours and control characters. */
 export function cutLines(onLine: (line: string) => void) {
@@ -31,7 +31,7 @@ export function cutLines(onLine: (line: string) => void) {
 	};
 }
 
-function cleanLine(line: string): string {
+function cleanLine(line: string) {
 	return stripVTControlCharacters(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
 }
 

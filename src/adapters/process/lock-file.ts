@@ -43,7 +43,7 @@ export async function tryLock(path: string, options: LockOptions = {}): Promise<
 	return { state: "busy", owner: null };
 }
 
-async function holds(text: string, path: string, { staleMs }: LockOptions): Promise<boolean> {
+async function holds(text: string, path: string, { staleMs }: LockOptions) {
 	const owner = parseOwner(text);
 	if (owner === null) return false;
 	const state = await stateOfOwner(owner);
@@ -56,7 +56,7 @@ async function holds(text: string, path: string, { staleMs }: LockOptions): Prom
 }
 
 /** A link appears whole or not at all, so a reader never sees half an owner. */
-async function claim(path: string, owner: Owner): Promise<void> {
+async function claim(path: string, owner: Owner) {
 	const temporary = `${path}.${owner.token}`;
 	try {
 		await writeFile(temporary, `${JSON.stringify(owner)}\n`);
@@ -68,7 +68,7 @@ async function claim(path: string, owner: Owner): Promise<void> {
 	}
 }
 
-async function readLock(path: string): Promise<string | null> {
+async function readLock(path: string) {
 	try {
 		return await readFile(path, "utf8");
 	} catch (error) {
@@ -82,7 +82,7 @@ async function readLock(path: string): Promise<string | null> {
  * check and removal. Who dies in between leaves a dead lock of this second kind, which is broken in the
  * same way.
  */
-async function removeDead(path: string, dead: string, options: LockOptions): Promise<boolean> {
+async function removeDead(path: string, dead: string, options: LockOptions) {
 	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);
 	const breaking = await tryLock(`${path}.${name}.breaking`, options);
 	if (breaking.state === "busy") return false;
@@ -97,7 +97,7 @@ async function removeDead(path: string, dead: string, options: LockOptions): Pro
 	}
 }
 
-async function releaseLock(path: string, owner: Owner): Promise<void> {
+async function releaseLock(path: string, owner: Owner) {
 	const text = await readLock(path);
 	if (text !== null && parseOwner(text)?.token === owner.token) await rm(path, { force: true });
 }

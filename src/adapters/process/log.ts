@@ -1,5 +1,5 @@
 // Streams a child's output to a log file of bounded size.
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { classifyWriteError, makeFolders } from "./write-error.ts";
@@ -44,7 +44,7 @@ export async function openLog(path: string, capBytes: number) {
 	};
 }
 
-async function openStream(path: string): Promise<WriteStream> {
+async function openStream(path: string) {
 	await makeFolders(dirname(path));
 	try {
 		const stream = createWriteStream(path);

@@ -63,7 +63,7 @@ export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "el
 	return born === undefined || owner.born === "" || born === owner.born ? "alive" : "dead";
 }
 
-function numberSpace(): Promise<string> {
+function numberSpace() {
 	return readlink("/proc/self/ns/pid").catch(() => "");
 }
 

@@ -51,7 +51,7 @@ export function makeFolders(path: string): Promise<void> {
 	return orWriteError(makeWithParents(path), path);
 }
 
-async function makeWithParents(path: string): Promise<void> {
+async function makeWithParents(path: string) {
 	try {
 		await mkdir(path);
 	} catch (error) {

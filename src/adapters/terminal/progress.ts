@@ -67,7 +67,7 @@ interface StageNow {
 
 const shownMs = 2000;
 
-function describeNow(now: StageNow, clock: Clock): string {
+function describeNow(now: StageNow, clock: Clock) {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
 	const since = sinceMs < shownMs ? "" : formatWait(sinceMs);

@@ -63,7 +63,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 }
 
 /** The whole driver version, because a plan is tied to it. */
-function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
+function machineOf(trtexec: Trtexec, gpu: Device | null) {
 	if (gpu === null) return null;
 	const { name, driver, computeCapability } = gpu.choice.gpu;
 	const part = gpu.choice.slice?.profile ?? gpu.board?.powerMode ?? null;

@@ -38,7 +38,7 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 const mostNodes = 20_000;
 const mostNodesBytes = 8 * 1024 * 1024;
 
-async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
+async function keepNodes({ nodesPath, engine }: ProfileJob) {
 	const { nodes } = engine.model.onnx.graph;
 	const bytes = nodes.length > mostNodes ? null : nodesFile(nodes);
 	if (bytes !== null && bytes.length <= mostNodesBytes)
@@ -56,14 +56,14 @@ async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<Prof
 	}
 }
 
-async function readBounded(path: string): Promise<string> {
+async function readBounded(path: string) {
 	const { size } = await stat(path);
 	if (size <= maxFileBytes) return readFile(path, "utf8");
 	const message = `trtexec wrote ${formatBytes(size)} about the layers; the report shows no layers.`;
 	throw new ToolError({ code: "tool-output", message });
 }
 
-async function keepFile(source: string, target: string): Promise<void> {
+async function keepFile(source: string, target: string) {
 	await makeFolders(dirname(target));
 	await orWriteError(copyFile(source, target), target);
 }

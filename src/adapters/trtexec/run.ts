@@ -80,7 +80,7 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	return { record, scan, diagnosis };
 }
 
-async function appendVerbose(logPath: string, lines: readonly string[]): Promise<void> {
+async function appendVerbose(logPath: string, lines: readonly string[]) {
 	if (lines.length === 0) return;
 	const text = [`[trtgate: the last verbose lines, ${lines.length} of them]`, ...lines, ""].join("\n");
 	await orWriteError(appendFile(logPath, text), logPath);
@@ -109,10 +109,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 	};
 }
 
-async function lookFor(
-	paths: readonly string[],
-	cwd: string,
-): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
+async function lookFor(paths: readonly string[], cwd: string) {
 	const [wrote, absent]: [WrittenFile[], string[]] = [[], []];
 	for (const path of paths) {
 		const found = await stat(resolve(cwd, path)).catch(() => null);

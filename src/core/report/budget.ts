@@ -37,7 +37,7 @@ export function utf8Bytes(text: string): number {
 }
 
 /** The last resort, so that a comment can always be posted. */
-function cut(text: string, limit: number): string {
+function cut(text: string, limit: number) {
 	const notice = "\n\n_Truncated here: the report is too large for a comment._\n";
 	const kept: string[] = [];
 	let bytes = utf8Bytes(notice);

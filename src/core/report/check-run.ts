@@ -98,7 +98,7 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 };
 
 /** `Could not decide (the runner is at fault, not the change; run it again): …`. */
-function title(result: Result): string {
+function title(result: Result) {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	const state = result.unverified === true ? `${unverifiedText}: ${label}` : capitalize(label);

@@ -20,7 +20,7 @@ export function markerId(configPath: string, name: string): string {
 }
 
 /** Removes what ends an HTML comment, a line or the id. */
-function encodeId(id: string): string {
+function encodeId(id: string) {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
 
@@ -29,7 +29,7 @@ export function renderMarker({ id, runId, attempt, sha }: Marker): string {
 	return `<!-- trtgate:${encodeId(id)} run:${whole(runId)} attempt:${whole(attempt)} sha:${hex} -->`;
 }
 
-function whole(value: number): number {
+function whole(value: number) {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
@@ -170,7 +170,7 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 
-function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown): string {
+function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown) {
 	// The page of the repository, from that of the run.
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
 	const link = (text: string, path: string) => (page === undefined ? text : `[${text}](${page}/${path})`);

@@ -122,7 +122,7 @@ function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer
 	];
 }
 
-function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
+function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit) {
 	const totals = shown.map(({ totalMs }) => unit.format(totalMs)).join(" → ");
 	const how =
 		unit.of === "work"

@@ -46,7 +46,7 @@ export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
 }
 
 /** ` ± 0.25`; empty for a count, which is exact. */
-function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
+function withinText(halfWidthMs: number | null, unit: LayerUnit) {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
@@ -66,7 +66,7 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 	return isSignificant ? "cause unknown: no rule applies" : "";
 }
 
-function workText(part: EnginePart | null): string {
+function workText(part: EnginePart | null) {
 	const operations = part?.operations ?? 0;
 	const [unit, size] = operations < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
 	return present([
@@ -75,7 +75,7 @@ function workText(part: EnginePart | null): string {
 	]).join(", ");
 }
 
-function boundText(part: EnginePart | null): string {
+function boundText(part: EnginePart | null) {
 	const { roofline } = part ?? {};
 	return roofline === undefined
 		? ""
@@ -106,7 +106,7 @@ export function detailTexts(row: EngineRow): string[] {
 }
 
 /** `+0.89 ± 0.25 µs: `block1 + relu` (total; the same in 24 of 24) – no longer fused: 1 kernel → 3`. */
-function rowSentence(row: EngineRow, unit: LayerUnit): string {
+function rowSentence(row: EngineRow, unit: LayerUnit) {
 	const [change, cause] = [changeText(row, unit), causeText(row)];
 	return `${change === "" ? "" : `${change} ${unit.name}: `}${groupText(row)}${cause === "" ? "" : ` – ${cause}`}`;
 }
@@ -185,7 +185,7 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 /** `weights changed` of `weights changed: 432 → 1,728 values; …`. */
 const kindOf = (says: string) => says.split(/[:;]/, 1)[0] ?? "";
 
-function kindPhrase(cause: EngineCause | undefined, count: number): string {
+function kindPhrase(cause: EngineCause | undefined, count: number) {
 	if (cause === undefined) return "";
 	const what = kindOf(cause.says);
 	if (cause.kind === "added") return counted(count, `${what} kernel`);

@@ -120,7 +120,7 @@ export function jobFacts(result: Result): Fact[] {
 }
 
 /** The run could not start, so a missing base made no difference. */
-function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
+function isUnmeasured({ errors, builds, golden, workloads, gates }: Result) {
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }
 

@@ -69,7 +69,7 @@ export function goldenCommitMessage(pull: GoldenPull): string {
 }
 
 /** GitHub notifies `@NAME` and closes `fixes #12` even in a commit message. */
-function inertText(text: string): string {
+function inertText(text: string) {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
 		.replace(/(#|\bGH-)(?=\d)/gi, "$1\u200d")
@@ -93,7 +93,7 @@ const recordedText =
 const calibratedText =
 	"Limits calibrated on engines: each engine's own error to the golden, and the limit that follows from it. Inputs and outputs are as they were. Merge only if these engines are known to be right.";
 
-function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number): string {
+function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number) {
 	const blocks: Block[] = [
 		sentence(`Why: ${said(reason, maxReasonChars)} — ${said(author, 80)}`),
 		sentence(`${calibrated ? calibratedText : recordedText} Models of ${commit}.`),
@@ -108,7 +108,7 @@ function bodyWith({ goldens, reason, author, commit, notes, calibrated }: Golden
 }
 
 /** Backticks in text written by people must not pair up with those of the next text. */
-function said(text: string, maxChars: number): string {
+function said(text: string, maxChars: number) {
 	return cleanMessage(text, maxChars).replaceAll("`", "'");
 }
 
@@ -139,7 +139,7 @@ const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
 	plain("why", ({ why }) => said(why, 200)),
 ];
 
-function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
+function evidenceBlocks({ calibration = [] }: GoldenManifest) {
 	return calibration
 		.filter(({ at }) => at === calibration[0]?.at)
 		.flatMap(({ engine, precision, backend, version, device, limits }) => {

@@ -43,7 +43,7 @@ const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;
 
-function cut(text: string, maxWords: number): string {
+function cut(text: string, maxWords: number) {
 	let left = maxWords;
 	const words = text.split(" ");
 	const end = words.findIndex((word) => {

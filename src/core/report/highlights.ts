@@ -20,7 +20,7 @@ const statusLabels = {
 	error: ["could not be judged", "could not be judged"],
 } as const;
 
-function blockingFindings({ findings }: Result, gate: GateResult): Result["findings"] {
+function blockingFindings({ findings }: Result, gate: GateResult) {
 	if (gate.gate !== "preflight") return [];
 	return findings.filter(
 		({ severity, arm, part, model, engine = gate.engine }) =>
@@ -71,7 +71,7 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 	return { result, highlights: all, lead: leadOf(result, all), rows: workloadRows(result) };
 }
 
-function topicsText(all: readonly Highlight[]): string {
+function topicsText(all: readonly Highlight[]) {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
 		counted(
 			list.reduce((sum, { count = 1 }) => sum + count, 0),
@@ -83,7 +83,7 @@ function topicsText(all: readonly Highlight[]): string {
 	return present([...topics.slice(0, 5), hidden > 0 && `${hidden} other kinds`]).join(", ");
 }
 
-function checksText({ gates }: Result): string {
+function checksText({ gates }: Result) {
 	const total = gates.length;
 	const passing = gates.filter(({ status }) => status === "pass").length;
 	if (total === 0) return "nothing was checked";
@@ -92,7 +92,7 @@ function checksText({ gates }: Result): string {
 }
 
 /** A green result must not suggest that outputs were compared if none were. */
-function uncheckedText({ outcome, builds, gates, golden }: Result): string {
+function uncheckedText({ outcome, builds, gates, golden }: Result) {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
 	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
@@ -101,7 +101,7 @@ function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	return `outputs${which} not checked: no golden`;
 }
 
-function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]) {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],
 	);
@@ -113,7 +113,7 @@ function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[])
 }
 
 /** Of a run on two versions, the decision is the news. */
-function upgradeText(result: Result): string {
+function upgradeText(result: Result) {
 	const [upgrade, ...others] = upgradesOf(result);
 	if (upgrade === undefined || others.length > 0) return "";
 	const { from, to, decision } = upgrade;
@@ -121,7 +121,7 @@ function upgradeText(result: Result): string {
 }
 
 /** The worst of all, unless the whole run has news of its own. */
-function leadOf(result: Result, [worst]: readonly Highlight[]): Highlight | undefined {
+function leadOf(result: Result, [worst]: readonly Highlight[]) {
 	const isOwnNews = result.partial !== undefined || upgradeText(result) !== "";
 	const isMinor = worst?.severity === "note" && result.outcome !== "pass";
 	return isOwnNews || isMinor ? undefined : worst;
@@ -137,7 +137,7 @@ export function leadLine({ result, highlights: all, lead }: ReportContext): stri
 	return [found, ...endTexts(result, all)].join(" · ");
 }
 
-function endTexts(result: Result, all: readonly Highlight[]): string[] {
+function endTexts(result: Result, all: readonly Highlight[]) {
 	return present([checksText(result), uncheckedText(result), ruledOutText(result, all)]);
 }
 

@@ -87,7 +87,7 @@ export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): strin
 	return `${arm}, ${isMixed ? "median or instructions" : "median"}`;
 }
 
-function levelText(workload: WorkloadResult, arm: Arm): string {
+function levelText(workload: WorkloadResult, arm: Arm) {
 	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
 	if (level === undefined) return dash;
 	return workload.work === undefined ? formatMs(level) : formatWork(level);

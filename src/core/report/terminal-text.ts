@@ -56,7 +56,7 @@ export interface Cell {
 const gap = 2;
 const leastFirst = 24;
 
-function pad({ text, style, right }: Cell, width: number, color: boolean): string {
+function pad({ text, style, right }: Cell, width: number, color: boolean) {
 	const space = " ".repeat(Math.max(0, width - textWidth(text)));
 	const painted = style === undefined ? text : paint(text, style, color);
 	return right ? space + painted : painted + space;

@@ -30,7 +30,7 @@ export interface PartTime {
 	launches: number;
 }
 
-function sumOfKnown(values: readonly (number | null)[]): number | null {
+function sumOfKnown(values: readonly (number | null)[]) {
 	return values.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0);
 }
 

@@ -109,7 +109,7 @@ function alignInOrder(
 		.filter(({ base }) => left.base.has(base));
 }
 
-function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
+function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]) {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>
 		(sides[arm].near[edges][at] ?? []).filter((one) => open[arm].has(one));
@@ -134,7 +134,7 @@ function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly
 }
 
 /** 0 for different operations, else 0.5 to 0.8. */
-function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
+function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined) {
 	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
 	const same = [
 		outputDims(base) === outputDims(head),

@@ -36,7 +36,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	ports.progress.done(counted(timings.length + profiles.length, "profile"));
 }
 
-function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
+function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput) {
 	const row = rows.find(({ id }) => id === workload.id);
 	// A count takes two more processes, so only changes are counted.
 	return row?.work === undefined
@@ -78,16 +78,12 @@ function* kernelProfiles(input: ExplainInput): Generator<KernelProfile> {
 	}
 }
 
-function isEnabled(
-	tool: TraceJob["tool"],
-	{ workload }: TimedWorkload,
-	{ profile, rows }: ExplainInput,
-): boolean {
+function isEnabled(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput) {
 	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
 	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
 }
 
-function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
+function enginesOf({ base, head }: TimedWorkload) {
 	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
 }
 
@@ -127,7 +123,7 @@ async function profileKernels(
 	return { files, note: sentence, seen: kernels && { id, arm, kernels } };
 }
 
-function kindOf(path: string): string {
+function kindOf(path: string) {
 	if (path.endsWith(".csv")) return "kernels by time";
 	const profile = /\.ncu(-rep|\.log)$/.test(path) ? "Nsight Compute profile" : "Nsight Systems profile";
 	return path.endsWith(".log") ? `log of the ${profile}` : profile;

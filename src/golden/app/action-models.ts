@@ -131,7 +131,7 @@ export function chooseTargets(config: Config, names: string): GoldenTarget[] {
 	return targets;
 }
 
-function recordedPath(model: ModelConfig): string {
+function recordedPath(model: ModelConfig) {
 	const path = goldenOf(model);
 	const name = quoteName(model.name);
 	if (path === undefined)
@@ -168,7 +168,7 @@ export function recordModel(
 }
 
 /** Recording removes the old tensors, which the review compares with. */
-async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
+async function keepOld({ path }: GoldenTarget, home: string, before: string) {
 	await confine(fileStore(), home, dirname(path));
 	const manifest = await readManifest(join(home, path), path);
 	if (manifest === null) return null;
@@ -187,7 +187,7 @@ async function reviewTarget(
 	manifest: GoldenManifest,
 	home: string,
 	before: string,
-): Promise<GoldenChange | null> {
+) {
 	const specs = engineSpecs({ models: [model] }).filter((spec) => spec.engine.golden === path);
 	const set = { manifest, folder: join(home, dirname(path)) };
 	const goldens = new Map(specs.map((spec) => [spec.id, set]));
@@ -233,7 +233,7 @@ export async function calibrateModels({ terminal, inputs, author }: GoldenJob): 
 	return inNewFolder("trtgate-calibration-", work, environment.temp);
 }
 
-function notesOf({ engines }: CalibratedGolden): string[] {
+function notesOf({ engines }: CalibratedGolden) {
 	return engines.flatMap(({ engine, faults, limits }) => [
 		...faults.map((fault) => `${engine} was not calibrated: ${fault}`),
 		...limits

@@ -1,6 +1,6 @@
 // Generates whole cases by the model's types and shapes, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
-import { type ConfigError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import {
@@ -197,7 +197,7 @@ export function describeInputs(
 	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }
 
-function valuesUnknown(inputs: readonly InputPort[]): ConfigError {
+function valuesUnknown(inputs: readonly InputPort[]) {
 	const named = inputs.map(({ name, dtype, shape }) => {
 		const layout = shape === null || shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`;
 		return `${quoteName(name)} (${layout})`;

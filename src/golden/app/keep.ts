@@ -47,7 +47,7 @@ export function mayGoOn(
 	);
 }
 
-function settingsOf(command: string): string {
+function settingsOf(command: string) {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
@@ -119,7 +119,7 @@ export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGo
 	};
 }
 
-async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files): Promise<void> {
+async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files) {
 	const [first] = tensors;
 	if (first !== undefined)
 		await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
@@ -134,7 +134,7 @@ async function removeTensors(
 	manifest: GoldenManifest,
 	kept: GoldenManifest | null,
 	files: Files,
-): Promise<void> {
+) {
 	const wanted = new Set(kept === null ? [] : tensorPaths(kept));
 	const paths = tensorPaths(manifest).filter((path) => !wanted.has(path));
 	for (const path of paths) {

@@ -45,7 +45,7 @@ interface Recordings {
 }
 
 /** One that fails does not stop the others. */
-async function recordAll(models: readonly string[], how: Recordings): Promise<number> {
+async function recordAll(models: readonly string[], how: Recordings) {
 	const { terminal } = how;
 	const attempts: Attempt[] = [];
 	for (const [index, model] of models.entries()) {

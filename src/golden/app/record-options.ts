@@ -92,7 +92,7 @@ export async function parseRecordOptions(
 	};
 }
 
-function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+function preprocessPath(args: RecordArguments, cwd: string) {
 	const path = args.text("preprocess");
 	if (path === undefined) return undefined;
 	if (args.texts("inputs").length > 0) return resolve(cwd, path);
@@ -140,7 +140,7 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 	};
 }
 
-function timedSizes({ engines }: ModelConfig): NamedSizes[] {
+function timedSizes({ engines }: ModelConfig) {
 	const ends = engines.flatMap(({ profiles }) =>
 		profiles.flatMap((profile) => [sizesAt(profile, "min"), sizesAt(profile, "max")]),
 	);
@@ -165,12 +165,7 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(
-	args: RecordArguments,
-	name: "cases" | "seed" | "steps",
-	least: number,
-	most: number,
-): number {
+function wholeNumber(args: RecordArguments, name: "cases" | "seed" | "steps", least: number, most: number) {
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= least && value <= most) return value;

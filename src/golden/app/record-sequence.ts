@@ -26,7 +26,7 @@ export function asSequences(
 	return { model, options: overPositions(options, decoder, known) };
 }
 
-function inSteps(file: ModelOnDisk, sequence: Sequence | undefined): ModelOnDisk {
+function inSteps(file: ModelOnDisk, sequence: Sequence | undefined) {
 	return sequence === undefined ? file : { ...file, sequence, onnx: overSteps(file.onnx, sequence) };
 }
 

@@ -93,10 +93,7 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>) {
 	});
 }
 
-function findingsOf(
-	manifest: GoldenManifest & { sensitivity: SensitivityRecord },
-	reference: RunOutputs,
-): Weakness[] {
+function findingsOf(manifest: GoldenManifest & { sensitivity: SensitivityRecord }, reference: RunOutputs) {
 	const { sensitivity: record, noiseFloor } = manifest;
 	const found = findInsensitive(manifest, reference);
 	if (found.length === 0) {

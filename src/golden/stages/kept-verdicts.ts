@@ -54,7 +54,7 @@ export async function keepVerdicts(
 	}
 }
 
-function engineOf({ model, engine }: GoldenVerdict): string {
+function engineOf({ model, engine }: GoldenVerdict) {
 	return `${model}/${engine}`;
 }
 

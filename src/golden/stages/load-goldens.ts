@@ -80,11 +80,7 @@ function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolea
 }
 
 /** null if there is none that can be read, which the review reports. */
-async function baseManifest(
-	id: string,
-	{ models, baseFolder }: GoldenInput,
-	ports: GoldenPorts,
-): Promise<GoldenManifest | null> {
+async function baseManifest(id: string, { models, baseFolder }: GoldenInput, ports: GoldenPorts) {
 	const path = models.find(({ arm, spec }) => arm === "base" && spec.id === id)?.spec.engine.golden;
 	if (path === undefined || baseFolder === undefined) return null;
 	try {
@@ -117,7 +113,7 @@ export function judgeUnusable(
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
 }
 
-async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {
+async function loadSet(path: string, root: string, ports: GoldenPorts) {
 	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
 	const set = await readGolden(file, path, ports);
 	await checkSensitivity(set, ports);
@@ -135,7 +131,7 @@ export async function readGolden(
 }
 
 /** One case at a time, because a set may be larger than memory. */
-async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
+async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts) {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
 	const progress = total >= manyCases ? ports.progress : undefined;

@@ -79,7 +79,7 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 /** Enough rows for two batches. */
 const maxDonors = 16;
 
-async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
+async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts) {
 	const donors: Tensors[] = [];
 	if (set === undefined) return donors;
 	try {

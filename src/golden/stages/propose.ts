@@ -86,7 +86,7 @@ async function findPull(
 }
 
 /** The pull request would include a commit that is not on the base. */
-async function checkTarget({ commit, base, branch }: Proposal, repository: Repository): Promise<void> {
+async function checkTarget({ commit, base, branch }: Proposal, repository: Repository) {
 	if (branch === base)
 		throw proposalRefused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
 	const compared = await repository.compare(base, commit);
@@ -130,7 +130,7 @@ async function findTarget(
 	return { head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
+function firstForeignCommit({ commits, total }: CommitRelation, trailer: string) {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;
@@ -157,7 +157,7 @@ export async function writeFiles(
 	return done(await repository.writeSnapshot(base.snapshot, entries)).snapshot;
 }
 
-async function filesOf(commit: string, { folders }: Proposal, repository: Repository): Promise<StoredFile[]> {
+async function filesOf(commit: string, { folders }: Proposal, repository: Repository) {
 	const files: StoredFile[] = [];
 	for (const folder of folders) files.push(...done(await repository.filesUnder(commit, folder)).files);
 	return files;
@@ -168,7 +168,7 @@ async function storeFile(
 	earlier: StoredFile | undefined,
 	known: Set<string>,
 	repository: Repository,
-): Promise<string> {
+) {
 	if (known.has(blob)) return blob;
 	if (earlier !== undefined && agreesWith !== undefined) {
 		const stored = done(await repository.readFile(earlier.hash));

@@ -113,7 +113,7 @@ function checkLate(
 	late: readonly CaseToRecord[],
 	{ done, mayDrop, timeoutMs }: { done: number; mayDrop: boolean; timeoutMs: number },
 	{ budget, unfinished }: RecordJob,
-): void {
+) {
 	if (late.length === 0) return;
 	const all = counted(done + late.length, "case");
 	if (done >= minCases && (mayDrop || late.every(({ tags }) => tags?.includes(timedTag)))) {
@@ -187,7 +187,7 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 	return { answers, noise, runs: left };
 }
 
-function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]): number[] {
+function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]) {
 	const noisy = findNoiseCases(outputs, runs, partsOfOutputs(outputs));
 	const idOf = (index: number) => quoteName(cases[index]?.id ?? "");
 	const [first] = noisy;
@@ -219,7 +219,7 @@ async function variantsOf(
 	]);
 }
 
-function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
+function formatVariant({ flavour, level, threads }: ReferenceVariant) {
 	return `${flavour}, ${level}, ${counted(threads, "thread")}`;
 }
 

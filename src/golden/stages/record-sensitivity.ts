@@ -87,10 +87,7 @@ function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): Sen
 const outputsShare = 0.75;
 const minOutputsMs = 5000;
 
-async function tryOutputs(
-	{ trial, limitMs }: SensitivityInput,
-	ports: RecordPorts,
-): Promise<{ tried: TriedOutput[]; isWhole: boolean }> {
+async function tryOutputs({ trial, limitMs }: SensitivityInput, ports: RecordPorts) {
 	const tried: TriedOutput[] = [];
 	const endMs = ports.clock.now() + Math.max(outputsShare * limitMs, minOutputsMs);
 	let isWhole = true;

@@ -112,7 +112,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 }
 
 /** A run that began earlier may end later. */
-function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series): boolean {
+function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series) {
 	return runs.every(({ at, commit }) => commit === undefined || at <= startedAt);
 }
 
@@ -125,11 +125,7 @@ function addBadge(result: Result, store: HistoryStore): Promise<string[]> {
 /** Past months are compacted once this many of their records wait. */
 const dueRecords = 60;
 
-async function compactWhenDue(
-	store: HistoryStore,
-	files: readonly HistoryFile[],
-	month: string,
-): Promise<string[]> {
+async function compactWhenDue(store: HistoryStore, files: readonly HistoryFile[], month: string) {
 	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
 	try {
 		const isDone = await store.compact((newest) => compact(newest, month));

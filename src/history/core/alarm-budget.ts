@@ -111,11 +111,7 @@ function nightsOf(
 const intervalErrors = 3;
 
 /** Alarms on nights drawn from a chain's own, in histories as long as it: most are raised while little is known. */
-function falseAlarms(
-	{ metric, count, spacing, between, moves }: Nights,
-	times: number,
-	seed: number,
-): number {
+function falseAlarms({ metric, count, spacing, between, moves }: Nights, times: number, seed: number) {
 	const uniform = uniformSource(seed);
 	const normal = normalSource(uniform);
 	const runs = Array.from({ length: count }, (_, night) => ({ day: night * spacing }));
@@ -138,7 +134,7 @@ function falseAlarms(
 }
 
 /** The part of a night's level that fresh pairs would show again: what its own pairs do not explain. */
-function stayingShare(level: number, { own, between }: { own: number; between: number }): number {
+function stayingShare(level: number, { own, between }: { own: number; between: number }) {
 	const usual = between === 0 ? 0 : between ** 2 / (between ** 2 + own ** 2);
 	return level === 0 ? usual : Math.max(usual, 1 - ((intervalErrors * own) / level) ** 2);
 }

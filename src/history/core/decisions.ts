@@ -34,10 +34,7 @@ export function stateOf({ shifts, raised, isOpen }: Alarm, { runs }: Series): Al
 	};
 }
 
-function decisionOn(
-	{ chain, shift: { raised, closed } }: ShiftOf,
-	wanted: Decision["kind"],
-): Decision | undefined {
+function decisionOn({ chain, shift: { raised, closed } }: ShiftOf, wanted: Decision["kind"]) {
 	return chain.decisions.findLast(
 		({ kind, place }) => kind === wanted && place >= raised && place <= (closed?.at ?? Infinity),
 	);

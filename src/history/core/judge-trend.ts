@@ -34,7 +34,7 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series)
 
 const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
 
-function runText({ start }: ShiftOf, { runs }: Series): string {
+function runText({ start }: ShiftOf, { runs }: Series) {
 	const url = runs[start]?.url ?? "";
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
@@ -47,7 +47,7 @@ export function stateText(alarm: Alarm, series: Series): string {
 }
 
 /** @param id model/engine/workload, which may contain slashes. */
-function subjectOf(id: string): { model: string; engine: string; workload: string } {
+function subjectOf(id: string) {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
 }
@@ -59,7 +59,7 @@ const worse = {
 	error: "further from its golden",
 } as const;
 
-function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
+function sizeText({ shift }: Pick<ShiftOf, "shift">) {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
@@ -80,7 +80,7 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
+function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series) {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
 	const [good, bad] = [runs[before ?? -1]?.commit, runs[after ?? -1]?.commit];

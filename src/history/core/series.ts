@@ -170,7 +170,7 @@ function chainPoints(
 	return all.map(({ points: own, joints, changed }) => ({ points: own, joints, changed }));
 }
 
-function differences(left: Run | undefined, right: Run | undefined): string[] {
+function differences(left: Run | undefined, right: Run | undefined) {
 	if (left === undefined || right === undefined) return [];
 	const keys = new Set([...Object.keys(left.machine), ...Object.keys(right.machine)]);
 	return [...keys].filter((key) => !sameKind.has(key) && left.machine[key] !== right.machine[key]);

@@ -47,7 +47,7 @@ export function halfInstructions(): number {
 }
 
 /** All copies of the runtime share the compiled code, which takes most of a start. */
-function shareModule(path: string): void {
+function shareModule(path: string) {
 	if (isShared) return;
 	isShared = true;
 	for (const flag of v8Flags) setFlagsFromString(flag);

@@ -134,7 +134,7 @@ function ofBuild(build: BuildRecord, result: Result): Figure[] {
 }
 
 /** The worst case of each engine and metric. Where more is better, it is no error. */
-function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
+function ofGoldens(golden: readonly GoldenVerdict[]) {
 	const worst = new Map<string, Figure>();
 	for (const { model, engine, part, case: name, checks } of golden) {
 		const subject = subjectName({ model, engine, part });

@@ -34,7 +34,7 @@ export function loadName(load: Pick<LoadResult, "model" | "engine" | "workloads"
 
 const beyond = "over capacity";
 
-function changeOf(point: Point): string {
+function changeOf(point: Point) {
 	const { base, head, lowMs, highMs } = point;
 	if (base === null) return "";
 	if (head === null) return beyond;
@@ -46,7 +46,7 @@ function changeOf(point: Point): string {
 export const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
 	`${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
 
-function quantiles(side: "base" | "head"): Column<Row>[] {
+function quantiles(side: "base" | "head") {
 	const figures = { P50: "p50Ms", P99: "p99Ms", "P99.9": "p999Ms" } as const;
 	return Object.entries(figures).map(([name, key]) =>
 		numbers(`${side} ${name}`, (row: Row) => row[side]?.[key as keyof LoadFigures], formatMs),
@@ -64,7 +64,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 /** A change of P99 that matters beyond doubt. */
-function isTold({ base, lowMs, highMs }: Point): boolean {
+function isTold({ base, lowMs, highMs }: Point) {
 	if (base === null) return false;
 	return (
 		lowMs === null ||
@@ -73,7 +73,7 @@ function isTold({ base, lowMs, highMs }: Point): boolean {
 	);
 }
 
-function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
+function toldBlocks(loads: readonly LoadResult[], most: number) {
 	const size = ({ base, head }: Point) =>
 		base === null || head === null ? Infinity : Math.abs(Math.log(head.p99Ms / base.p99Ms));
 	const told = loads
@@ -89,7 +89,7 @@ function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
 }
 
 /** What the pauses of paced workloads cost, which the computed times leave out. */
-function pausedBlocks(rows: readonly WorkloadResult[]): Block[] {
+function pausedBlocks(rows: readonly WorkloadResult[]) {
 	const key = ({ model, engine, streams, shapes }: WorkloadResult) =>
 		JSON.stringify([model, engine, streams, Object.entries(shapes).sort()]);
 	const busy = new Map(rows.filter(({ everyMs }) => everyMs === undefined).map((row) => [key(row), row]));

@@ -13,7 +13,7 @@ const columns: readonly Column<RangeChange & { build: BuildRecord }>[] = [
 	numbers("range head", ({ head }) => head, formatValue),
 ];
 
-function dataText({ calibration }: Partial<BuildRecord> = {}): string {
+function dataText({ calibration }: Partial<BuildRecord> = {}) {
 	const { method, cases, dataSha256 } = calibration ?? {};
 	if (cases === undefined) return "a stored cache";
 	return `${counted(cases, "case")} (${method}, data ${dataSha256?.slice(0, 12)})`;

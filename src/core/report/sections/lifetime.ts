@@ -53,7 +53,7 @@ export const startUpSection: ReportSection = {
 
 type PhaseRow = GrowthPhase & Pick<MemoryGrowthResult, "model" | "engine" | "part">;
 
-function bytes(value: number): string {
+function bytes(value: number) {
 	return value < 0 ? `−${formatBytes(-value)}` : formatBytes(value);
 }
 

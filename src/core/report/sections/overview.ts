@@ -9,7 +9,7 @@ import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
 import { dash, levelText } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
 import { backendOfRow, gateLabel, jobFacts, noBaseText, partsText, partsToReport } from "../facts.ts";
-import { html, type Markup } from "../html/markup.ts";
+import { html } from "../html/markup.ts";
 import {
 	type Block,
 	type Column,
@@ -130,13 +130,13 @@ export const upgradeSection: ReportSection = {
 	},
 };
 
-function whyText({ reason, partial, attempt }: Part): string {
+function whyText({ reason, partial, attempt }: Part) {
 	if (reason !== undefined) return cleanMessage(reason, 300);
 	const ended = partial && `${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
 	return present([attempt && `from attempt ${attempt}`, ended && `partial: ended in ${ended}`]).join("; ");
 }
 
-function deviceText({ backend }: Part): string {
+function deviceText({ backend }: Part) {
 	if (backend === undefined) return dash;
 	const caveat = backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`;
 	return `${cleanName(backend.device, 80)}${caveat}`;
@@ -250,7 +250,7 @@ export const environmentSection: ReportSection = {
 	},
 };
 
-function fileLink(path: string): Markup {
+function fileLink(path: string) {
 	const clean = cleanText(path);
 	const parts = clean.split("/");
 	const below = clean.length <= 300 && clean !== "" && !/^[/\\]|:|\\/.test(clean) && !parts.includes("..");

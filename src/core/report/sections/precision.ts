@@ -25,12 +25,12 @@ interface Row {
 	base: BuildRecord | undefined;
 }
 
-function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered): string {
+function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered) {
 	return layersText(outside.slice(0, 3), outsideCount);
 }
 
 /** What left and entered the precision since the base. */
-function changesOf({ head }: Row): string[] {
+function changesOf({ head }: Row) {
 	const { lost, gained } = typeChanges(head.precisionCoverage);
 	const texts = present([lost, gained]);
 	return texts.length === 0 ? [] : [`${subjectName(head)}: ${texts.join(" ")}`];

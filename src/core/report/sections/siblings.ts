@@ -44,7 +44,7 @@ function bestText({ isBest, error, place }: SiblingRow): string {
 	return isBest ? "best" : place === null ? "not compared" : dash;
 }
 
-function againstText({ against, latency }: SiblingRow): string {
+function againstText({ against, latency }: SiblingRow) {
 	if (against === undefined || latency === undefined) return "reference";
 	const interval = latency.interval === null ? "" : ` (${intervalText(latency)})`;
 	return `${changeText(latency)}${interval} against ${cleanName(against)}`;

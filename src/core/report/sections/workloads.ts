@@ -40,11 +40,11 @@ const maxChanged = 100;
 const maxUnchanged = 300;
 const maxOpen = 8;
 
-function wasTimed({ layers, runs }: WorkloadResult): boolean {
+function wasTimed({ layers, runs }: WorkloadResult) {
 	return layers !== undefined || runs.some(({ medianMs }) => medianMs !== undefined);
 }
 
-function verdictText(workload: WorkloadResult, result: Result): string {
+function verdictText(workload: WorkloadResult, result: Result) {
 	const compared = comparedOf(workload);
 	const backend = backendOfRow(result, workload);
 	if (workload.verdict === "unchanged") return unchangedText(workload, backend);
@@ -55,7 +55,7 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 	return `${capitalize(label)}${found}.${why === undefined ? "" : ` ${cleanMessage(why)}`}`;
 }
 
-function basisText(workload: WorkloadResult): string {
+function basisText(workload: WorkloadResult) {
 	const { noise, latency, replaced, streams, everyMs, precision } = workload;
 	return present([
 		latency.pairs > 0 && pairsText(latency),
@@ -69,7 +69,7 @@ function basisText(workload: WorkloadResult): string {
 	]).join(" · ");
 }
 
-function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): Block[] {
+function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result) {
 	return [
 		sentence(verdictText(workload, result)),
 		sentence(basisText(workload), "quiet"),
@@ -81,7 +81,7 @@ function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): 
 	];
 }
 
-function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
+function workloadAnchors(rows: readonly WorkloadRow[]) {
 	const timed = rows.filter((row) => wasTimed(row.workload));
 	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);
 	const unchanged = timed.filter((row) => row.isSpeedUnchanged).slice(0, maxUnchanged);
@@ -127,7 +127,7 @@ interface Facts {
 }
 
 /** A caveat that applies only to some parts is in their rows. The page and a comment have it in their title. */
-function caveats({ result: { backend }, rows, format }: Facts): Block[] {
+function caveats({ result: { backend }, rows, format }: Facts) {
 	if (format !== "terminal" || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
 		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
@@ -141,7 +141,7 @@ function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
 	});
 }
 
-function changeText({ texts: { change, interval } }: WorkloadRow): string {
+function changeText({ texts: { change, interval } }: WorkloadRow) {
 	return interval === "" ? change : `${change} (${interval})`;
 }
 
@@ -242,12 +242,12 @@ function splitForPage(rows: readonly WorkloadRow[]): Split {
 		: { open: [...changed, ...unchanged], folded: [] };
 }
 
-function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]): string {
+function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]) {
 	if (result.arms.base === null) return counted(rows.length, isCounted(rows) ? "counted row" : "timed row");
 	return counted(rows.length, rows.every((row) => row.isSpeedUnchanged) ? "unchanged row" : "row");
 }
 
-function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean): Block[] {
+function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean) {
 	const label = withCaveat("Workloads", facts.result.backend);
 	const columns = columnsOf(facts);
 	const tableOf = (some: readonly WorkloadRow[]) =>

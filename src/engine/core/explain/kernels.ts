@@ -36,7 +36,7 @@ export function kernelOfInterest({ base, head }: WorkloadKernels): string | unde
 	return most !== undefined && most.gainMs > 0 ? most.name : slowest;
 }
 
-function totals({ kernels }: ArmKernels): Map<string, number> {
+function totals({ kernels }: ArmKernels) {
 	const sums = new Map<string, number>();
 	for (const { name, totalMs } of kernels) sums.set(name, (sums.get(name) ?? 0) + totalMs);
 	return sums;

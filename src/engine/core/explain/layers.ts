@@ -19,7 +19,7 @@ import {
 	type LayerProfile,
 	type LayerTime,
 } from "../layer.ts";
-import { type EngineModel, engineModel, nameOnly } from "../model.ts";
+import { engineModel, nameOnly } from "../model.ts";
 
 const maxLayers = 2000;
 const [maxNameChars, maxWordChars] = [300, 160];
@@ -50,7 +50,7 @@ function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer
 	};
 }
 
-function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
+function slowest(layers: readonly TimedLayer[]) {
 	if (layers.length <= maxLayers) return [...layers];
 	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
 	return layers.filter((layer) => kept.has(layer));
@@ -61,7 +61,7 @@ export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null 
 	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });
 }
 
-function modelOf({ iterations, layers }: ArmLayers): EngineModel {
+function modelOf({ iterations, layers }: ArmLayers) {
 	const times = layers.map(({ name, meanMs, share }) => ({
 		name,
 		averageMs: meanMs,

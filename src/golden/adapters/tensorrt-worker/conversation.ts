@@ -117,7 +117,7 @@ function createSender(
 	const hasRoom = (bytes: number) =>
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
 	/** The number of cases that it wrote or refused: those that run together are one frame. */
-	const write = (input: Pipes["input"], first: number): number => {
+	const write = (input: Pipes["input"], first: number) => {
 		const group = groupAt(cases, first);
 		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes, sequence });
 		if (typeof pieces === "string") {
@@ -158,7 +158,7 @@ function createSender(
 }
 
 /** Indexes of a case and of those after it that run together with it. */
-function groupAt(cases: readonly WorkerCase[], first: number): number[] {
+function groupAt(cases: readonly WorkerCase[], first: number) {
 	const next = cases.findIndex(({ together }, index) => index > first && !together);
 	return cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
 }

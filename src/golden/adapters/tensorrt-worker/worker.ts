@@ -13,7 +13,6 @@ import type {
 	GoldenWorker,
 	GoldenWorkerJob,
 	InferResult,
-	InferredCase,
 	WorkerCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
@@ -69,7 +68,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const run = { ...job, arguments: [...own, `--device=${job.device}`, ...plugins] };
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
-	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
+	const cases = outcome.cases.filter((answer) => answer !== null);
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };

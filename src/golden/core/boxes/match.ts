@@ -36,7 +36,7 @@ export function matchBoxes(
 	};
 }
 
-function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
+function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number) {
 	const free = new Set(expected);
 	const matches: Match[] = [];
 	for (const box of got) {
@@ -108,7 +108,7 @@ function advance(
 	column: number,
 	gains: readonly Float64Array[],
 	state: Path & Record<"rowPotential" | "columnPotential", Float64Array> & { rowOf: Int32Array },
-): number {
+) {
 	const { rowPotential, columnPotential, rowOf, least, before, used } = state;
 	used[column] = 1;
 	const row = rowOf[column] as number;

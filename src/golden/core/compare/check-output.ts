@@ -134,7 +134,7 @@ function measuredCheck(
 }
 
 /** The first of the parts that fails; an agreement over all of them has to be whole in each. */
-function firstStep(comparator: Comparator, parts: readonly OutputPart[]): number | null {
+function firstStep(comparator: Comparator, parts: readonly OutputPart[]) {
 	const { kind, scope } = comparator;
 	const { bound, measure } = metrics[kind];
 	const allowed = scope !== "per-sample" && bound === "at-least" ? 1 : comparator.allowed;
@@ -152,7 +152,7 @@ function withBase(
 	comparator: Comparator,
 	own: Comparator | undefined,
 	parts: readonly OutputPart[] | null,
-): GoldenCheck {
+) {
 	if (parts === null) return { ...check, base: null };
 	const { bound, measure } = metrics[comparator.kind];
 	const misplaced = parts.some((part) => part.difference().nonFinite.differing > 0);

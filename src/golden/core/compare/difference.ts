@@ -52,7 +52,7 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 }
 
 /** A second pass scales binary64 values whose squares leave binary64. */
-function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
+function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness) {
 	const plain = passOver(expected, got, closeness, { difference: 1, expected: 1 });
 	const { maxAbs, differenceNorm, expectedNorm } = plain;
 	const safe = isSafeSum(expectedNorm.sumSquared) && (maxAbs === 0 || isSafeSum(differenceNorm.sumSquared));
@@ -67,7 +67,7 @@ function passOver(
 	got: Tensor,
 	closeness: Closeness,
 	scales: { difference: number; expected: number },
-): Difference {
+) {
 	const total: Difference = {
 		elements: elementCount(expected.shape),
 		differenceNorm: { sumSquared: 0, scale: scales.difference },
@@ -83,7 +83,7 @@ function passOver(
 	return total;
 }
 
-function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
+function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness) {
 	const { expected: left, got: right, difference: exact } = chunk;
 	const differenceScale = total.differenceNorm.scale;
 	const expectedScale = total.expectedNorm.scale;
@@ -120,7 +120,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 	total.outside += outside;
 }
 
-function addNonFinite(total: Difference, at: number, expected: number, got: number): void {
+function addNonFinite(total: Difference, at: number, expected: number, got: number) {
 	const { nonFinite } = total;
 	total.elements -= 1;
 	if (!Number.isFinite(expected)) nonFinite.expected += 1;
@@ -194,7 +194,7 @@ export function scaleFor(largest: number): number {
 	return Math.abs(exponent) <= maxExponent ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
 }
 
-function isSafeSum(sumSquared: number): boolean {
+function isSafeSum(sumSquared: number) {
 	return sumSquared >= 2 ** -900 && sumSquared <= 2 ** 1000;
 }
 

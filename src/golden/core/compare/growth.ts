@@ -77,7 +77,7 @@ export function errorGrowthChecks(
 	return [...grown, ...ofExisting];
 }
 
-function finite(value: GoldenCheck["base"]): number {
+function finite(value: GoldenCheck["base"]) {
 	return typeof value === "number" && Number.isFinite(value) ? value : NaN;
 }
 
@@ -124,7 +124,7 @@ function limitText(
 	{ growth, certain, times }: MeasuredGrowth,
 	{ allowed, fail }: { allowed: number; fail: number | undefined },
 	precision: string,
-): string {
+) {
 	if (fail === undefined) return `above ${formatTimes(allowed)}: warns`;
 	if (growth <= fail) return `above ${formatTimes(allowed)}: warns, and fails above ${formatTimes(fail)}`;
 	if (certain === growth) return `above ${formatTimes(fail)}: fails`;

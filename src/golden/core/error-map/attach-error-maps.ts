@@ -32,7 +32,7 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
+function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput) {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null) return null;

@@ -123,7 +123,7 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	};
 }
 
-function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
+function namedOutputs({ outputs, cases }: GoldenManifest) {
 	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
 }
 
@@ -180,7 +180,7 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 	return null;
 }
 
-function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel) {
 	const misfits = cases.map(({ id, outputs }) =>
 		sideMisfit("output", `case ${quoteName(id)}`, outputs, model.graph.outputs),
 	);
@@ -192,7 +192,7 @@ function sideMisfit(
 	where: string,
 	files: Readonly<Record<string, TensorFile>>,
 	values: readonly OnnxValue[],
-): string | null {
+) {
 	for (const [name, file] of Object.entries(files)) {
 		const value = values.find((candidate) => candidate.name === name);
 		if (value === undefined) {
@@ -205,7 +205,7 @@ function sideMisfit(
 	return null;
 }
 
-function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side): string | null {
+function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side) {
 	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
 	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
 	if (known && toDType(value.dtype) !== dtype)

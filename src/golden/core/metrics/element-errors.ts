@@ -149,7 +149,7 @@ export function cosineDistance(pair: Pair): number {
 const sameSize = 4;
 
 /** Powers of two to divide both sides by, so that no square leaves binary64; null if both are zero. */
-function sizesOf(pair: Pair): { expected: number; got: number } | null {
+function sizesOf(pair: Pair) {
 	let expectedPeak = 0;
 	let gotPeak = 0;
 	forEachFinite(pair, (expected, got) => {
@@ -162,11 +162,11 @@ function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	return larger / Math.min(own.expected, own.got) > sameSize ? own : { expected: larger, got: larger };
 }
 
-function sizeOf(peak: number): number {
+function sizeOf(peak: number) {
 	return peak === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(peak)));
 }
 
-function forEachFinite(pair: Sides, visit: (expected: number, got: number) => void): void {
+function forEachFinite(pair: Sides, visit: (expected: number, got: number) => void) {
 	forEachPair(pair, (expected, got) => {
 		if (Number.isFinite(expected) && Number.isFinite(got)) visit(expected, got);
 	});

@@ -42,7 +42,7 @@ function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | nu
 	return { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
 }
 
-function rowStart(grid: Grid, plane: number, row: number): number {
+function rowStart(grid: Grid, plane: number, row: number) {
 	const image = Math.floor(plane / grid.step);
 	return (image * grid.height + row) * grid.width * grid.step + (plane % grid.step);
 }
@@ -107,7 +107,7 @@ interface PlaneTask {
 const maps = 5;
 
 /** Keeps as many filtered rows as a window has. Subtracts the first value so that variances do not cancel. */
-function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
+function addPlane(sums: Sums, plane: number, task: PlaneTask) {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;
 	const valid = grid.width - size + 1;
@@ -128,7 +128,7 @@ function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 function filterRow(
 	out: Float64Array,
 	{ x, y, weights, shift }: { x: Float64Array; y: Float64Array; weights: Float64Array; shift: number },
-): void {
+) {
 	const valid = out.length / maps;
 	out.fill(0);
 	for (let k = 0; k < weights.length; k += 1) {
@@ -155,7 +155,7 @@ function addWindows(
 		shift,
 	}: { ring: Float64Array } & Record<"valid" | "row" | "plane" | "shift", number>,
 	{ grid, filter, c1, c2, origin }: PlaneTask,
-): void {
+) {
 	const { weights, covariance } = filter;
 	const size = weights.length;
 	const columns = new Float64Array(maps * valid);
@@ -184,6 +184,6 @@ function addWindows(
 	}
 }
 
-function ratio(part: number, whole: number): number {
+function ratio(part: number, whole: number) {
 	return part === whole ? 1 : part / whole;
 }

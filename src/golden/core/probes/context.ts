@@ -196,7 +196,7 @@ function poolOf(
 }
 
 /** Of all axes but the batch. null if sizes contradict the model or each other. */
-function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
+function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors) {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
 		const tensor = own(tensors, name);

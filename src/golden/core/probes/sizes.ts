@@ -92,11 +92,7 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 }
 
 /** `batch 1 and 8, seq 4096` */
-function describe(
-	sizes: ReadonlyMap<string, number>,
-	batch: Batch | null,
-	rows: readonly [number, number],
-): string {
+function describe(sizes: ReadonlyMap<string, number>, batch: Batch | null, rows: readonly [number, number]) {
 	const batches = batch === null ? [] : [`batch ${[...new Set(rows)].join(" and ")}`];
 	const beside = [...sizes].filter(([name]) => name !== batch?.dim).map(([name, size]) => `${name} ${size}`);
 	return [...batches, ...beside].join(", ");

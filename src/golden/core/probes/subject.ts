@@ -91,7 +91,7 @@ export function sizePoints(range: DimRange): Record<SizePoint, number> {
 	const { min, opt, max } = withRows(range);
 	const bits = min | opt | max;
 	const step = bits & -bits;
-	const between = (a: number, b: number): number => Math.round((a + b) / 2 / step) * step;
+	const between = (a: number, b: number) => Math.round((a + b) / 2 / step) * step;
 	return { min, low: between(min, opt), opt, high: between(opt, max), max };
 }
 
@@ -136,7 +136,7 @@ export function findBatch({ inputs }: { inputs: readonly InputAxes[] }, profile:
 	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
 }
 
-function namedBatch(inputs: readonly InputAxes[]): string | null {
+function namedBatch(inputs: readonly InputAxes[]) {
 	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
 	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;

@@ -84,14 +84,14 @@ interface OutputWatch {
 	constant: boolean;
 }
 
-function watchTensor(watch: OutputWatch, tensor: Tensor): void {
+function watchTensor(watch: OutputWatch, tensor: Tensor) {
 	const count = elementCount(tensor.shape);
 	if (watch.elements === 0 && count > 0) watch.first = float64Reader(tensor)(0, 1)[0] ?? NaN;
 	watch.elements += count;
 	watch.constant &&= everyValue(tensor, (value) => value === watch.first);
 }
 
-function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>): boolean {
+function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>) {
 	if (left.size !== right.size) return false;
 	return [...right].every(([name, { data }]) => {
 		const other = left.get(name);
@@ -190,7 +190,7 @@ function noiseOfCases(
 	name: string,
 	slice: OutputSlice | undefined,
 	{ reference, runs }: { reference: RunOutputs; runs: readonly LabelledRun[] },
-): (string | null)[] | null {
+) {
 	const tensors = reference.map((outputs) => outputs[name]);
 	const filled = tensors.filter((tensor) => tensor !== undefined && elementCount(tensor.shape) > 0);
 	if (filled.length === 0) return null;

@@ -38,7 +38,7 @@ export function overSteps(model: OnnxModel, sequence: Sequence | undefined): Onn
 	const { graph } = model;
 	const [first] = Object.entries(each);
 	const positions = graph.inputs.find(({ name }) => name === first?.[0])?.dims?.[first?.[1] ?? 0] ?? null;
-	const whole = (value: OnnxValue): OnnxValue => {
+	const whole = (value: OnnxValue) => {
 		const axis = own(all, value.name);
 		const dims = value.dims?.map((dim, at) => (at === axis ? positions : dim)) ?? null;
 		return axis === undefined ? value : { ...value, dims };
@@ -144,7 +144,7 @@ export function beginning(sequence: Sequence, inputs: Shapes): Tensors {
 	return Object.fromEntries(begun);
 }
 
-function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes): number[] {
+function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes) {
 	const [tokens = ""] = Object.keys(each);
 	const rows = own(inputs, tokens)?.shape[0] ?? 1;
 	return shape.map((size, at) => (at === batch ? rows : size));
@@ -170,7 +170,7 @@ function joinSteps(
 }
 
 /** A decoder's answer for the next position. */
-function lastOf(tensor: Tensor, axis: number): Tensor {
+function lastOf(tensor: Tensor, axis: number) {
 	const size = tensor.shape[axis] ?? 1;
 	return cutRanges(tensor, axis, [[Math.max(0, size - 1), size]]);
 }

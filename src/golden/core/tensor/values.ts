@@ -30,12 +30,7 @@ const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array)
 };
 
 /** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
-function viewChunk<Values>(
-	{ dtype, data }: Tensor,
-	View: ViewOf<Values>,
-	start: number,
-	count: number,
-): Values {
+function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number) {
 	const size = elementBytes[dtype];
 	const at = data.byteOffset + start * size;
 	if (at % size === 0) return new View(data.buffer, at, count);

@@ -93,7 +93,7 @@ function compose(
 }
 
 /** The same for cases that differ only in the values of their rows. */
-function likeness({ inputs, outputs }: GoldenCase, axes: Axes): string {
+function likeness({ inputs, outputs }: GoldenCase, axes: Axes) {
 	const ofInput = ([name, { shape, sha256 }]: [string, GoldenCase["inputs"][string]]) =>
 		axes.has(name) ? [name, shape] : [name, shape, sha256];
 	const entries = Object.entries(inputs).sort(([one], [two]) => (one < two ? -1 : 1));

@@ -97,7 +97,7 @@ function readPrefix(bytes: Uint8Array, payloadLimit: number) {
 	return { headerBytes, payloadBytes: Number(payloadBytes) };
 }
 
-function parseHeader(bytes: Uint8Array): Header {
+function parseHeader(bytes: Uint8Array) {
 	let value: unknown;
 	try {
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

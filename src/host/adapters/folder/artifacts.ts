@@ -41,11 +41,11 @@ export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore
 }
 
 /** @throws Error if the folder is not mounted here. */
-async function runFolder(shared: string, { repository, runId }: WorkflowRun): Promise<string> {
+async function runFolder(shared: string, { repository, runId }: WorkflowRun) {
 	return join(await realpath(shared), ...repository.split("/"), String(runId));
 }
 
-async function moveTo(folder: string, copy: string, names: readonly string[]): Promise<string> {
+async function moveTo(folder: string, copy: string, names: readonly string[]) {
 	for (const name of names) {
 		try {
 			await rename(copy, join(folder, name));

@@ -40,7 +40,7 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 }
 
 /** GraphQL reports errors with status 200. */
-function parseLogin(data: unknown): string | null {
+function parseLogin(data: unknown) {
 	const { errors, data: found } = fieldsOf(data);
 	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
 }

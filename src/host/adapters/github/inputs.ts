@@ -68,7 +68,7 @@ function readShownInputs() {
 
 const maxRetentionDays = 400;
 
-function readDays(text: string): number {
+function readDays(text: string) {
 	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
 	if (days >= 1 && days <= maxRetentionDays) return days;
 	throw usageError(
@@ -134,11 +134,11 @@ export function readGoldenInputs() {
 	};
 }
 
-function isOn(name: string): boolean {
+function isOn(name: string) {
 	return oneOf(name, ["false", "true"]) === "true";
 }
 
-function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
+function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]) {
 	const value = getInput(name).toLowerCase();
 	const found = value === "" ? values[0] : values.find((one) => one === value);
 	if (found !== undefined) return found;

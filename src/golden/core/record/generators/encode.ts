@@ -69,7 +69,7 @@ export function halfBits(value: number): number {
 	return sign | (steps + (exponent + 14) * 1024);
 }
 
-function roundEven(value: number): number {
+function roundEven(value: number) {
 	const floor = Math.floor(value);
 	const fraction = value - floor;
 	return fraction > 0.5 || (fraction === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
@@ -116,7 +116,7 @@ export function splitMix64(seed: number, stream: readonly number[] = []): Random
 	return { next, uniform, below: (count) => Math.floor(uniform() * count), normal: () => normalOf(next) };
 }
 
-function normalOf(next: () => Word): number {
+function normalOf(next: () => Word) {
 	let sum = 0;
 	for (let draw = 0; draw < 3; draw += 1) {
 		const { high, low } = next();
@@ -153,7 +153,7 @@ function multiply(left: Word, right: Word): Word {
 	};
 }
 
-function highOfProduct(left: number, right: number): number {
+function highOfProduct(left: number, right: number) {
 	const [leftLow, leftHigh] = [left & 0xffff, left >>> 16];
 	const [rightLow, rightHigh] = [right & 0xffff, right >>> 16];
 	const middle = leftHigh * rightLow + ((leftLow * rightLow) >>> 16);
