@@ -5,8 +5,6 @@ import { stripVTControlCharacters } from "node:util";
 /** A binary flood without a newline must not fill memory. */
 const longestLine = 4_000;
 
-type LineCutter = ReturnType<typeof cutLines>;
-
 /** Replaces invalid UTF-8 by U+FFFD, and removes colours and control characters. */
 export function cutLines(onLine: (line: string) => void) {
 	const decoder = new StringDecoder("utf8");

@@ -10,7 +10,6 @@ export interface Owner {
 	host: string;
 	/** The kernel's PID namespace; "" if unknown. */
 	space: string;
-	/** ISO 8601, UTC. */
 	startedAt: string;
 	/** The kernel's start time of the process; "" if unknown. */
 	born: string;

@@ -2,7 +2,6 @@
 
 export interface Detail {
 	environment: boolean;
-	/** Unchanged workloads and engines that were built. */
 	quietRows: boolean;
 	excerpts: boolean;
 	rows: number;
@@ -17,7 +16,6 @@ export const fullDetail: Detail = {
 	excerpts: true,
 	rows: 400,
 	foldedRows: 100,
-	// More would push the table off the screen.
 	highlights: 8,
 	sentences: true,
 };

@@ -19,7 +19,6 @@ export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Removes what ends an HTML comment, a line or the id. */
 function encodeId(id: string) {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
@@ -62,7 +61,6 @@ export function isOwnAuthor(author: { login: string; type: string } | null, logi
 }
 
 const commentLimit = 65_536;
-/** Room for the note that a comment is outdated. */
 const noteChars = 400;
 
 export function renderComment(result: Result, marker: Marker, shown: Shown): string {
@@ -70,7 +68,6 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 	return first + renderMarkdown(result, { limit: commentLimit - noteChars - first.length, ...shown });
 }
 
-/** A run that measures another commit than the one that a comment is about. */
 interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
 	url: string;
 }
@@ -116,7 +113,6 @@ export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 /** Runs of one event, ref and workflow share an alarm. */
 export interface AlarmSource {
 	event: string;
-	/** Full name, e.g. `refs/heads/main`. */
 	ref: string;
 	/** File name of the workflow, or its name if that is unknown. */
 	workflow: string;
@@ -171,7 +167,6 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 }
 
 function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown) {
-	// The page of the repository, from that of the run.
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
 	const link = (text: string, path: string) => (page === undefined ? text : `[${text}](${page}/${path})`);
 	return `Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}.`;

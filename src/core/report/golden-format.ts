@@ -17,7 +17,6 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 	return verdicts.filter(({ scope }) => scope !== "set");
 }
 
-/** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope === "set" && fault === undefined);
@@ -52,7 +51,6 @@ function timesTheCap({ bound, got, allowed }: GoldenCheck) {
 	return Number.isFinite(times) ? times : null;
 }
 
-/** The multiple of its limit; a check without one (shape, non-finite) is worse than all. */
 export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
@@ -101,7 +99,6 @@ export function worstText({ worst }: GoldenCheck): string | null {
 	return `[${worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`;
 }
 
-/** `≤ 1e-3`; `≥ 0.99`; a dash. */
 export function allowedText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "–" : `${bound === "at-least" ? "≥" : "≤"} ${formatValue(allowed)}`;
 }

@@ -15,7 +15,6 @@ export interface RecordedGolden {
 	model: string;
 	path: string;
 	manifest: GoldenManifest;
-	/** The previous revision; null for the first. */
 	before: string | null;
 	/** null for the first, or if the previous tensors cannot be read. */
 	change: GoldenChange | null;
@@ -39,7 +38,6 @@ export function goldenTrailer(branch: string): string {
 }
 
 const maxTitleChars = 200;
-/** GitHub takes 65,536 characters. */
 const maxBodyChars = 65_000;
 const maxReasonChars = 1000;
 
@@ -76,7 +74,6 @@ function inertText(text: string) {
 		.replace(/:\/\//g, ":\u200d//");
 }
 
-/** Rows of each table, fewer if the whole would be too long. */
 const rowLimits = [100, 30, 10, 3, 0];
 
 export function goldenPullBody(pull: GoldenPull): string {

@@ -51,7 +51,6 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 /** Whose highlights come first among those of one severity. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
-/** One highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = new GateIndex(result);
 	const rank = ({ id }: ReportSection) =>
@@ -112,7 +111,6 @@ function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[])
 		: "any slowdown is ruled out";
 }
 
-/** Of a run on two versions, the decision is the news. */
 function upgradeText(result: Result) {
 	const [upgrade, ...others] = upgradesOf(result);
 	if (upgrade === undefined || others.length > 0) return "";
@@ -127,7 +125,6 @@ function leadOf(result: Result, [worst]: readonly Highlight[]) {
 	return isOwnNews || isMinor ? undefined : worst;
 }
 
-/** `segmenter · fp32 does not match its goldens in 2 of 2 cases; 1 slowdown · 14 of 16 checks pass`. */
 export function leadLine({ result, highlights: all, lead }: ReportContext): string {
 	if (lead === undefined) return headline(result, all);
 	const found = present([
@@ -141,7 +138,6 @@ function endTexts(result: Result, all: readonly Highlight[]) {
 	return present([checksText(result), uncheckedText(result), ruledOutText(result, all)]);
 }
 
-/** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
 	return present([

@@ -26,7 +26,6 @@ import {
 } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** Escaped, with what stood between backticks as code. */
 function inlineMarkdown(text: string) {
 	return codePieces(text)
 		.map((piece, index) => (index % 2 === 1 ? markdownCode(piece) : escapeMarkdown(piece)))
@@ -98,7 +97,6 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 	return `${[line(shown.map(({ title }) => title)), rule, ...lines].join("\n")}${more}`;
 }
 
-/** What to do is below all of them. */
 function highlightMarkdown(whole: Highlight, detail: Detail, isLead = false) {
 	const short = brief({ ...whole, fix: undefined }, maxWords);
 	const { severity, title, lines = [], sentences, excerpt = [] } = short;
@@ -150,7 +148,6 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 
 export interface Shown {
 	links?: ReportLinks;
-	/** The name of the job or the config, if one page has several reports. */
 	label?: string;
 	/** Commit of the pull request, if GitHub's merge of it is what was tested. */
 	change?: string;
@@ -184,7 +181,6 @@ interface MarkdownOptions extends Shown {
 	sections?: readonly ReportSection[];
 }
 
-/** At most 65,000 characters and bytes unless `limit` is given. */
 export function renderMarkdown(
 	result: Result,
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},

@@ -37,7 +37,6 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-/** Gives a better message than the schema would. */
 function checkVersion(value: unknown, path: string) {
 	const version =
 		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
@@ -50,7 +49,6 @@ function checkVersion(value: unknown, path: string) {
 	});
 }
 
-/** @throws ConfigError result-invalid, with the place, what was expected and what was found. */
 export function parseResult(text: string, path: string): Result {
 	const value = parseJson(text, path);
 	checkVersion(value, path);

@@ -17,7 +17,6 @@ interface Row {
 	workload: string;
 	part?: string;
 	precision: string;
-	/** Absent: the reference of its family. */
 	against?: string;
 	latency?: Comparison;
 	ms: number | null;
@@ -30,7 +29,6 @@ interface Row {
 }
 
 export interface SiblingRow extends Row {
-	/** No other engine of its family is better beyond doubt. */
 	isBest: boolean;
 }
 

@@ -6,7 +6,6 @@ export interface TerminalOptions {
 	columns: number;
 }
 
-/** SGR parameters of ECMA-48. */
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
 
 export type Style = keyof typeof codes;

@@ -37,7 +37,6 @@ export interface GoldenJob {
 	author: string;
 }
 
-/** @throws ConfigError usage, proposal-refused. */
 export async function openGoldenJob(): Promise<GoldenJob> {
 	const opened = openTerminal({ color: false });
 	const inputs = readGoldenInputs();
@@ -60,7 +59,6 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 
 const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
 
-/** @throws ConfigError proposal-refused. */
 export function checkTrust(event: RunEvent, eventName: string): void {
 	if (trusted.includes(event.kind)) return;
 	// pull_request_target has write access on code that an outsider may have written.
@@ -72,7 +70,6 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 	);
 }
 
-/** @throws ConfigError usage. */
 export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
 	if (inputs.reason.trim() === "")
 		throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
@@ -175,7 +172,6 @@ async function keepOld({ path }: GoldenTarget, home: string, before: string) {
 	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
 		const to = join(before, dirname(path), file);
 		await mkdir(dirname(to), { recursive: true });
-		// The review reports unreadable files.
 		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
 		if (bytes !== null) await writeFile(to, bytes);
 	}

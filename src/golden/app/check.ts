@@ -121,7 +121,6 @@ async function openOutputs(path: string, cases: readonly GoldenCase[]): Promise<
 	);
 }
 
-/** The runner's iterations are the cases, in the golden's order. */
 async function outputsOfPolygraphy(
 	path: string,
 	cases: readonly GoldenCase[],

@@ -183,7 +183,6 @@ export interface Preprocessing {
 
 /** @throws ConfigError usage if the file breaks the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
-	// JSON is YAML.
 	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
 	if (parsed.state !== "ok") throw parsed.errors[0];
 	const { value } = parsed;
@@ -239,17 +238,14 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
-/** As trtexec writes it. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** The names, and the first one as a folder's; those that lead elsewhere are left out. */
 export function namesOnDisk(names: readonly string[]): string[] {
 	return [...names, ...names.slice(0, 1).map(folderName)].filter((name) => !/^\.|[\\/\0]/.test(name));
 }
 
-/** The first of the names that one of the folders has. */
 export async function findTensor(
 	folders: readonly string[],
 	names: readonly string[],
@@ -264,7 +260,6 @@ export async function findTensor(
 	return null;
 }
 
-/** The most of a protobuf message. */
 const maxProtoBytes = 2 ** 31 - 1;
 const headBytes = 512;
 

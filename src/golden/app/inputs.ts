@@ -30,7 +30,6 @@ export interface InputPort {
 	name: string;
 	dtype: DType;
 	axes: readonly OnnxDim[] | null;
-	/** null for an axis of open size, or as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
 	shape: readonly number[] | null;
 }
@@ -81,7 +80,6 @@ interface Generating {
 	from?: number;
 }
 
-/** @throws ConfigError usage if --generator is wrong. */
 export function recipesOf(inputs: readonly InputPort[], { model, seed, generators }: Generating): Recipes {
 	const names = inputs.map(({ name }) => name);
 	const values = valuesOfInputs(model, names);
@@ -114,7 +112,6 @@ function withRange(spec: GeneratorSpec, input: string, values: InputValues | und
 	);
 }
 
-/** @throws ConfigError usage if nothing says which values an input takes. */
 export function generateCases(
 	ports: readonly InputPort[],
 	cases: number,
@@ -183,7 +180,6 @@ function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, c
 	return { tensors, kinds: [...kinds] };
 }
 
-/** @param given how inputs from files were given. */
 export function describeInputs(
 	{ inputs, byInput }: Recipes,
 	given: ReadonlyMap<string, string> = new Map(),

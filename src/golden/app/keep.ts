@@ -33,7 +33,6 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the same command began this golden, and did not finish it. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: Pick<RecordOptions, "command">,
@@ -144,9 +143,7 @@ async function removeTensors(
 	for (const path of paths) {
 		try {
 			for (let at = dirname(path); at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
-		} catch {
-			// The folder is not empty.
-		}
+		} catch {}
 	}
 	if (kept === null) await rmdir(folder).catch(() => {});
 }

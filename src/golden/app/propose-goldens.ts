@@ -91,7 +91,6 @@ interface Checkout {
 	commit: string;
 }
 
-/** @throws ConfigError proposal-refused. */
 export async function openCheckout(folder: string, processes: Processes): Promise<Checkout> {
 	const git = gitIn(folder, processes);
 	const top = await git(["rev-parse", "--show-toplevel"]);
@@ -112,7 +111,6 @@ type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 /** Each needs a request, and GitHub allows a workflow 1,000 an hour. */
 const maxFiles = 600;
 
-/** @throws ConfigError proposal-refused. */
 export async function changedFiles(
 	recorded: readonly Pick<RecordedModel, "path" | "manifest" | "old">[],
 	home: string,

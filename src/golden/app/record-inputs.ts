@@ -56,7 +56,6 @@ interface Finding {
 	budget: RecordBudget;
 }
 
-/** @throws ConfigError config-dims, usage and the errors of the files. */
 export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Promise<RecordInputs> {
 	const { options, model, reused } = finding;
 	const { given } = options;
@@ -243,7 +242,6 @@ interface Chosen {
 }
 
 const mostMs = 10_000;
-/** Of the evidence's time. */
 const sizesShare = 0.25;
 
 async function chooseSizes(

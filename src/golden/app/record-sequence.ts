@@ -6,7 +6,6 @@ import { overSteps, sequenceOf } from "../core/sequence/sequence.ts";
 import { inputAxes, type NamedSizes } from "../core/timed/sizes.ts";
 import type { RecordOptions } from "./record-options.ts";
 
-/** Tokens before those that run one by one. */
 const beginTokens = 16;
 
 /** @throws ConfigError config-dims if `decoder` names what the model does not have. */
@@ -30,7 +29,6 @@ function inSteps(file: ModelOnDisk, sequence: Sequence | undefined) {
 	return sequence === undefined ? file : { ...file, sequence, onnx: overSteps(file.onnx, sequence) };
 }
 
-/** The config's sizes are those of one step. */
 function overPositions(
 	options: RecordOptions,
 	{ dims: { seq = "", past = "" } }: Decoder,

@@ -31,7 +31,6 @@ interface Recording {
 	model: ModelOnDisk;
 	found: RecordInputs;
 	old: GoldenManifest | null;
-	/** `old` if its inputs are recorded again, else null. */
 	reused: GoldenManifest | null;
 	/** `old` is this recording, as far as its time went. */
 	completes: boolean;
@@ -158,7 +157,6 @@ function describeReuse({ goldenId, cases }: GoldenManifest) {
 	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the stored inputs; --inputs, --generator or --cases use others.`;
 }
 
-/** Adds the golden to the config, if `init` wrote it. */
 async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>) {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);
@@ -251,7 +249,6 @@ function freeFolder(revision: number, old: GoldenManifest | null) {
 	return revisionFolder(number);
 }
 
-/** Never an absolute path of this machine. */
 function portablePath(home: string, path: string) {
 	const inside = relative(home, path);
 	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
@@ -275,7 +272,6 @@ export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: befo
 	});
 }
 
-/** @throws ConfigError usage if the model has no such output. */
 export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]) {
 	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
 	if (unknown !== undefined) {

@@ -53,7 +53,6 @@ interface Reading extends CaseSource {
 	cases: CaseToRecord[];
 }
 
-/** Each path is a file (with one or several cases), a folder of files, or a folder with one folder per case. */
 export async function readCases(
 	paths: readonly string[],
 	from: CaseSource,
@@ -112,7 +111,6 @@ function filesToRead(names: readonly string[], reading: Reading): readonly strin
 	return readsText ? [...others, ...texts] : others;
 }
 
-/** The only input whose values a file has to give; null if there are several. */
 function targetOf({ recipes, preprocessing }: Reading) {
 	const { inputs } = recipes;
 	const described = inputs.filter(({ name }) => preprocessing?.byInput.has(name));

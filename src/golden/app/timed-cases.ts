@@ -24,7 +24,6 @@ const mostTimes = 4;
 
 type Layouts = Readonly<Record<string, Parameters<typeof tensorBytes>[0]>>;
 
-/** Cases at the config's sizes that no case has, named after what differs. @param others sizes found by trial. */
 export function timedCases(
 	{ options, model: { onnx } }: { options: RecordOptions; model: ModelOnDisk },
 	given: readonly CaseToRecord[],

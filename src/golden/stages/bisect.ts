@@ -31,10 +31,8 @@ interface BisectInput {
 	verdicts: readonly GoldenVerdict[];
 	outFolder: string;
 	threads: number;
-	/** For one run, and for one build. */
 	timeoutMs: number;
 	buildTimeoutMs: number;
-	/** For all searches together. */
 	budgetMs: number;
 }
 
@@ -57,7 +55,6 @@ export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGene
 		ports.progress.item(id);
 		const tally = { rounds: 0, compared: 0 };
 		const finding = await search({ ...one, input, ports, endMs, tally }).catch((error: unknown) => {
-			// A search that fails does not end the run.
 			if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
 			return impossible(error.message);
 		});
@@ -146,7 +143,6 @@ async function narrow(round: Round, begun: Search) {
 	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
 }
 
-/** A string says why there are no errors. */
 async function compareTensors(round: Round, marked: readonly string[]) {
 	const { base, head, output, tally } = round;
 	if (marked.length > 0) tally.rounds += 1;
@@ -155,7 +151,6 @@ async function compareTensors(round: Round, marked: readonly string[]) {
 	if (typeof expected === "string") return expected;
 	const got = await engineOutputs(round, head, marked);
 	if (typeof got === "string") return got;
-	// Without the base's, there are only the head's errors.
 	const before = base === null ? "none" : await engineOutputs(round, base, marked);
 	const errors = new Map<string, TensorErrors>();
 	for (const name of [...marked, output]) {

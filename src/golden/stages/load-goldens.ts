@@ -19,9 +19,7 @@ import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
 	manifest: GoldenManifest;
-	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
-	/** Tensors' paths are relative to it. */
 	folder: string;
 	ofBase?: GoldenManifest;
 }
@@ -30,7 +28,6 @@ type Built = Parameters<typeof recipeOf>[0];
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
-/** From this size on, reading takes seconds. */
 const manyCases = 1000;
 const casesBetweenLabels = 100;
 
@@ -120,7 +117,6 @@ async function loadSet(path: string, root: string, ports: GoldenPorts) {
 	return set;
 }
 
-/** @param path of the file, as the config names it. @throws ConfigError golden-missing, golden-invalid. */
 export async function readGolden(
 	file: string,
 	path: string,

@@ -12,20 +12,16 @@ export interface ProposedFile {
 }
 
 export interface Proposal {
-	/** The files were made from it, and are put on top of it. */
 	commit: string;
 	base: string;
 	branch: string;
 	files: readonly ProposedFile[];
 	removed: readonly string[];
-	/** Folders that hold all of these paths. */
 	folders: readonly string[];
 	title: string;
 	body: string;
-	/** First line of a body that may be rewritten. */
 	marker: string;
 	message: string;
-	/** Last line of the message of each of trtgate's commits. */
 	trailer: string;
 	draft: boolean;
 }
@@ -37,14 +33,12 @@ export interface Proposed {
 	pullIs: "opened" | "updated" | "left as it is";
 }
 
-/** @throws ConfigError proposal-refused, PlatformError. */
 export async function propose(proposal: Proposal, repository: Repository): Promise<Proposed> {
 	await checkTarget(proposal, repository);
 	const pushed = await push(proposal, repository);
 	return { ...pushed, ...(await findPull(proposal, repository)) };
 }
 
-/** @throws PlatformError. */
 export function done<Value extends object>(answer: ApiResult<Value>): Value {
 	if (answer.state === "failed") throw new PlatformError(answer.fault);
 	return answer;
@@ -104,7 +98,6 @@ async function checkTarget({ commit, base, branch }: Proposal, repository: Repos
 		);
 }
 
-/** @returns `head`: where the branch is now; null if it does not exist yet. */
 async function findTarget(
 	{ base, commit, branch, trailer }: Proposal,
 	repository: Repository,

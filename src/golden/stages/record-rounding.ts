@@ -25,7 +25,6 @@ import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];
-	/** null if nothing was emulated. */
 	rounding: RoundingRecord | null;
 }
 
@@ -35,7 +34,6 @@ const mostCases = 16;
 /** One case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
-/** Of the evidence's time that is left. */
 const roundingShare = 0.6;
 
 /** @param other of a quantised model: the other build of ONNX Runtime, or why it cannot run. */
@@ -118,7 +116,6 @@ async function runOther(
 
 type RoundingResult = EmulationResult & { by?: string; isLate?: boolean };
 
-/** All of them if more time would not help. */
 function doneCases(result: RoundingResult, wanted: number) {
 	if (result.state === "absent") return result.isLate === true ? 0 : wanted;
 	return doneOutputs(result)?.length ?? wanted;

@@ -108,7 +108,6 @@ export async function makeReference(
 	return { variant, version, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
-/** @throws ToolError tool-timeout. */
 function checkLate(
 	late: readonly CaseToRecord[],
 	{ done, mayDrop, timeoutMs }: { done: number; mayDrop: boolean; timeoutMs: number },
@@ -148,10 +147,8 @@ export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
 	return cases.map(({ id, inputs }) => ({ id, inputs }));
 }
 
-/** Of the evidence's time that is left. */
 const noiseShare = 0.4;
 
-/** @param dropsNoise leaves out cases whose outputs are noise. */
 export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
 	const { model, notes } = job;
 	const { progress, reference } = ports;

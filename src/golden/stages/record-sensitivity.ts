@@ -19,7 +19,6 @@ export interface RecordJob {
 	model: ModelOnDisk;
 	scratchFolder: string;
 	budget: RecordBudget;
-	/** For each process. */
 	timeoutMs: number;
 	/** Each stage adds its own, and to `unfinished` what its time left out. */
 	notes: string[];

@@ -21,7 +21,6 @@ export type ReadCase = (
 	side: "inputs" | "outputs",
 ) => Promise<Record<string, Tensors[string]>>;
 
-/** What a verification needs to take the batch for the only case of a golden. */
 export function asCase(composed: ComposedBatch, { set, read }: { set: GoldenSet; read: ReadCase }) {
 	const { golden, outputs, cases, batch } = composed;
 	const manifest: GoldenManifest = { ...set.manifest, outputs, cases: [golden] };
@@ -38,7 +37,6 @@ export function asCase(composed: ComposedBatch, { set, read }: { set: GoldenSet;
 const hint =
 	"If the rows of this model depend on each other, record a case of this size: `trtgate golden record --sizes config`.";
 
-/** Nothing if nothing was compared. */
 export function describeComposed<Judged extends { verdict: GoldenVerdict }>(judged: Judged): Judged[] {
 	const { state, checks, message } = judged.verdict;
 	if (state !== "error" && checks.length === 0) return [];

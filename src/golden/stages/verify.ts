@@ -101,7 +101,6 @@ const goldenFaults: ReadonlySet<string> = new Set([
 	"path-unreadable",
 ]);
 
-/** An unreadable tensor ends only the verdicts on this engine. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
 	try {
 		yield* verifyEngine(verification);

@@ -108,7 +108,6 @@ function textOf(problem: Problem) {
 	return `${before}${cleanMessage(message, 2000)}${after}`;
 }
 
-/** The same even if lines move. */
 function identityOf(problem: Problem) {
 	const node = problem.node === undefined ? "" : cleanMessage(problem.node, 200);
 	return [codeOf(problem.code), subjectOf(problem), node].join("/");

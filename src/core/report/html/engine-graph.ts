@@ -72,7 +72,6 @@ function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece
 	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
-/** Straight down to the next layer; around the nodes between otherwise. */
 function path(from: Point, to: Point) {
 	const [x1, x2] = [from.x + box.width / 2, to.x + box.width / 2];
 	const [y1, y2] = [from.y + box.height, to.y];

@@ -99,7 +99,6 @@ function warningsText({ head }: BuildPair) {
 	return listNames(warnings, 4) || "none";
 }
 
-/** A note on both builds appears once. */
 function notesText({ base, head }: BuildPair) {
 	const noted = [base, head].flatMap((build) =>
 		(build?.notes ?? []).map((note) => [note, build?.arm ?? ""] as const),

@@ -79,7 +79,6 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Judged[] {
 	return [...groupBy(failing, ({ check }) => check.output).values()].flatMap(([worst]) => worst ?? []);
 }
 
-/** More would push the sentences off the screen. */
 const maxLines = 8;
 
 function mismatchTexts(
@@ -127,7 +126,6 @@ function existingFix(gate: HighlightSeverity): string {
 		: `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
-/** ` in 1 of 9 cases, and over its whole set of 9 cases`. */
 function extentOf(group: readonly GoldenVerdict[], totalCases: number) {
 	const cases = caseVerdicts(group).length;
 	const all = counted(totalCases, "case");

@@ -26,7 +26,6 @@ const graphFigures = [
 
 type Figure = (typeof graphFigures)[number][1];
 
-/** `≥` if something is not known. */
 function figureText(figures: GraphFigures, figure: Figure) {
 	const { unknownNodes, unknownTensors } = figures;
 	const unknown = {
@@ -39,7 +38,6 @@ function figureText(figures: GraphFigures, figure: Figure) {
 	return `${unknown[figure] > 0 ? "≥ " : ""}${format(figures[figure])}`;
 }
 
-/** `3.20 G → 4.10 G (+28.1 %)`; one figure if both sides have it. */
 function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure) {
 	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
 	const change = head[figure] / base[figure] - 1;
@@ -48,7 +46,6 @@ function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figur
 	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
 }
 
-/** Names what the figures lack; "" if they are complete. */
 function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures) {
 	return present([
 		unknownNodes > 0 && `multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`,
@@ -181,7 +178,6 @@ function nodesOf(row: GraphCost) {
 	]);
 }
 
-/** Lists each model once: its sizes scale the change alike. */
 function changedModels(costs: readonly GraphCost[]) {
 	const changed = costs.filter(({ base, head }) => base !== null && base.multiplyAdds !== head.multiplyAdds);
 	return [...new Map(changed.toReversed().map((cost) => [subjectName(cost), cost])).values()].toReversed();

@@ -37,7 +37,6 @@ export const noticeSection: ReportSection = {
 	},
 };
 
-/** In a comment, what happened comes first. */
 export const noteSection: ReportSection = {
 	id: "notes",
 	appendix: ["markdown"],
@@ -58,7 +57,6 @@ export const noteSection: ReportSection = {
 export const highlightSection: ReportSection = {
 	id: "highlights",
 	show({ highlights, lead }, { format, detail }) {
-		// More would push the table off the screen.
 		const most = { markdown: detail.highlights, html: 6, terminal: 8 }[format];
 		const cards = highlights
 			.slice(0, maxCards)
@@ -72,7 +70,6 @@ export const highlightSection: ReportSection = {
 	},
 };
 
-/** The page shows each fix beside its highlight. */
 export const nextStepSection: ReportSection = {
 	id: "next-steps",
 	formats: ["markdown", "terminal"],

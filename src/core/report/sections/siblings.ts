@@ -4,8 +4,8 @@ import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatMs } from "../../text/units.ts";
 import { changeText, dash, intervalText, levelText } from "../comparison-format.ts";
+import { drawTradeOff } from "../html/charts.ts";
 import { nameOf } from "../html/markup.ts";
-import { drawTradeOff } from "../html/trade-off.ts";
 import {
 	type Block,
 	type Column,

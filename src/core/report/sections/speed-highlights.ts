@@ -35,7 +35,6 @@ import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
-/** Workloads of one model that became slower, or faster, the most first. */
 type Group = readonly [WorkloadResult, ...WorkloadResult[]];
 
 function remarks({ notes = [], replaced }: WorkloadResult) {
@@ -51,7 +50,6 @@ const topics = {
 	},
 } as const;
 
-/** `4.2 %`; `2.0 to 6.5 %`. */
 function rangeText(group: Group) {
 	const texts = [group.at(-1) ?? group[0], group[0]].map((row) =>
 		changeText(comparedOf(row)).replace(/^[+\u2212]/, ""),
@@ -60,7 +58,6 @@ function rangeText(group: Group) {
 	return least === most ? most : `${least.replace(" %", "")} to ${most}`;
 }
 
-/** ` in 4 of 5 workloads` of what the title names. */
 function extentText(group: Group, common: Subject, { workloads }: Result) {
 	if (group.length === 1) return "";
 	const { model, engine = "", part } = common;
@@ -85,7 +82,6 @@ function titleOf(result: Result, group: Group, common: Subject) {
 	return `${subjectName(common)} ${first.work === undefined ? "is" : "does"} ${rangeText(group)} ${label}${extentText(group, common, result)}${levels}${cause === "" ? "" : `: ${cause}`}`;
 }
 
-/** Said once, since it does not depend on the workload. */
 function sizeTexts({ builds }: Result, group: Group) {
 	const memory = new Set(group.map((row) => memoryText(row.base, row.head)));
 	const isGrown = group.every((row) => row.memory.verdict === "regressed");

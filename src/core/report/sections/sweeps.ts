@@ -5,7 +5,7 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatMs, formatTimes } from "../../text/units.ts";
 import { changeWithInterval } from "../comparison-format.ts";
-import { drawCurve } from "../html/curve.ts";
+import { drawCurve } from "../html/charts.ts";
 import {
 	type Block,
 	type Column,

@@ -103,7 +103,6 @@ export const evidenceSection: ReportSection = {
 				isOpen: index < maxOpen && !row.isSpeedUnchanged,
 			}),
 		);
-		// Changed rows come first.
 		const changed = found.filter(([row]) => !row.isSpeedUnchanged).length;
 		const unchanged = drawn.slice(changed);
 		const label = result.arms.base === null ? "timed workload" : "unchanged workload";
@@ -214,7 +213,6 @@ function columnsOf({ result, rows, format }: Facts): Column<WorkloadRow>[] {
 	];
 }
 
-/** More rows would push what to do off the screen. */
 const mostOpen = 8;
 
 interface Split {
@@ -266,7 +264,6 @@ export const workloadSection: ReportSection = {
 	show({ result, rows }, { format, detail }) {
 		if (rows.length === 0) return null;
 		const split = format === "markdown" ? splitForComment(rows) : splitForPage(rows);
-		// A terminal shows no folded parts.
 		const all = format === "terminal" ? { open: [...split.open, ...split.folded], folded: [] } : split;
 		const blocks = blocksOf({ result, rows, format }, all, detail.quietRows);
 		return format === "html" ? { title: withCaveat("Workloads", result.backend), blocks } : { blocks };

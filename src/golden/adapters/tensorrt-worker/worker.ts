@@ -96,7 +96,6 @@ async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): P
 	}
 }
 
-/** @throws ToolError; ConfigError of the cases. */
 async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadBytes: number) {
 	const type = narrowsIntegers ? "int32" : undefined;
 	let left = maxCasesBytes;
@@ -150,7 +149,6 @@ function describeStop(
 	outcome: Outcome,
 	run: { cases: readonly WorkerCase[]; timeoutMs: number },
 ): ToolFailure {
-	// Cases are answered in order.
 	const current = outcome.hello === null ? undefined : run.cases[outcome.cases.indexOf(null)];
 	const where = current === undefined ? "" : ` at case ${JSON.stringify(current.id)}`;
 	const output = record.exitCode === 0 ? "ended before it had answered" : undefined;

@@ -186,7 +186,6 @@ function describe({ x1, y1, x2, y2, score, class: label }: Detection) {
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
-/** 2 TP / (2 TP + missing + extra); 1 if neither side has boxes. */
 function f1Of(matches: number, lone: number) {
 	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
 }

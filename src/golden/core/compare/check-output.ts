@@ -29,7 +29,6 @@ interface OutputContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
 	answers?: readonly CommandAnswer[] | undefined;
-	/** Of a sequence: the position after which a step answers. */
 	positionOf?: ((step: number) => number) | undefined;
 }
 
@@ -133,7 +132,6 @@ function measuredCheck(
 	};
 }
 
-/** The first of the parts that fails; an agreement over all of them has to be whole in each. */
 function firstStep(comparator: Comparator, parts: readonly OutputPart[]) {
 	const { kind, scope } = comparator;
 	const { bound, measure } = metrics[kind];

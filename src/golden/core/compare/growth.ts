@@ -113,13 +113,10 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 
 interface MeasuredGrowth {
 	growth: number;
-	/** Beyond what the precision explains. */
 	certain: number;
-	/** The error as a multiple of what the precision explains. */
 	times: number;
 }
 
-/** Which limit holds: `within what fp16 explains: warns`. */
 function limitText(
 	{ growth, certain, times }: MeasuredGrowth,
 	{ allowed, fail }: { allowed: number; fail: number | undefined },

@@ -85,7 +85,6 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	return { rows, columns, height, width, axes, largest: toNumeric(largest), cells: encoded };
 }
 
-/** Infinite if one side is NaN or infinite and the other is not identical. */
 function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeof wideReader>>, i: number) {
 	const size = Math.abs(
 		difference === null ? (got[i] as number) - (expected[i] as number) : (difference[i] as number),

@@ -204,7 +204,6 @@ function shown(value: unknown) {
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first. */
 const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
 const looserWhenLarger: ReadonlySet<string> = new Set([
 	"allowed",

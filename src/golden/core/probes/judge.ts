@@ -28,9 +28,7 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** By output: what two runs of one input differ by. */
 	noise: ReadonlyMap<string, Measure>;
-	/** By output: how far the precision's rounding of the inputs moves it. */
 	explained: ReadonlyMap<string, number>;
 	isSeparate: boolean;
 }
@@ -166,7 +164,6 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 	});
 }
 
-/** null if the output has no rows, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,

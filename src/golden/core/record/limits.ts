@@ -21,7 +21,6 @@ const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
-/** fp32: of the other build of ONNX Runtime, or what stands in for it. */
 export type Rounded = Emulated | "fp32";
 export const roundedPrecisions: readonly Rounded[] = [...emulatedPrecisions, "fp32"];
 /** Nothing is emulated for them. An engine of these rounds more than one of fp32, so it is allowed at least as much. */
@@ -77,7 +76,6 @@ export function networkTraits(model: OnnxModel): NetworkTraits {
 interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
-	/** Relative L2. */
 	rounding: Readonly<Partial<Record<Rounded, number>>>;
 	peakRatio: number;
 }

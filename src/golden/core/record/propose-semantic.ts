@@ -49,7 +49,6 @@ function pictureLayout(shape: readonly number[], channels: readonly number[]) {
 	return channels.includes(shape.at(-1) ?? 0) && isTall(shape, -3) ? "last" : null;
 }
 
-/** A decoder's scores of the next token. */
 export function guessScores(tensors: readonly Tensor[]): Guess | null {
 	const scores = tensors.every(({ dtype, shape }) => isFloating(dtype) && (shape.at(-1) ?? 0) >= minColumns);
 	if (!scores || tensors.length === 0 || everyRow(tensors, -1, isDistribution)) return null;
@@ -225,7 +224,6 @@ function rowsOf(tensor: Tensor) {
 	]);
 }
 
-/** The boxes are corners if the second corner is never left of or above the first. */
 function formatOf(boxes: string, tensors: readonly Tensor[]) {
 	if (tensors.flatMap(rowsOf).every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
 	return /xywh/i.test(boxes) && !/cxcywh/i.test(boxes) ? "xywh" : "cxcywh";

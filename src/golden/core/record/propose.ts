@@ -150,7 +150,6 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The second or the last (-1), whichever is shorter. */
 function channelAxis(tensors: readonly Tensor[]) {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;

@@ -215,7 +215,6 @@ function expectedRange([from, to]: IndexRange, size: number, after: number) {
 
 const maxShownRanges = 3;
 
-/** `channels 4…21`, `columns 0…3`, `channel 4`, `0…7 of axis 2`. */
 export function sliceLabel(slice: OutputSlice): string {
 	const { from = 0, to, ranges = [[from, to ?? Infinity]] } = slice;
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
@@ -231,7 +230,6 @@ function rangeText(from: number, to: number) {
 	return to - from === 1 ? String(from) : `${from}…${to - 1}`;
 }
 
-/** ` of channels 4…21`; nothing for the whole output. */
 export function ofSlice(slice: OutputSlice | undefined): string {
 	return slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
 }

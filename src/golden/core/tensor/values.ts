@@ -106,7 +106,6 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** The array is valid until the next step. */
 function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);

@@ -16,18 +16,14 @@ export interface ComposedBatch {
 	batch: number;
 	sizes: NamedSizes;
 	cases: readonly GoldenCase[];
-	/** The axis of rows of each tensor that has rows; each output does. */
 	axes: { inputs: Axes; outputs: Axes };
-	/** The batch as one case: `rows of case-0…case-3 × 2 at batch 8`. */
 	golden: GoldenCase;
 	outputs: GoldenManifest["outputs"];
 }
 
 interface Group {
 	cases: readonly [GoldenCase, ...GoldenCase[]];
-	/** Of each case. */
 	rows: number;
-	/** Of the batch. */
 	sizes: NamedSizes;
 }
 
@@ -92,7 +88,6 @@ function compose(
 	return [{ batch, sizes, cases, axes, golden, outputs: Object.fromEntries(outputs) }];
 }
 
-/** The same for cases that differ only in the values of their rows. */
 function likeness({ inputs, outputs }: GoldenCase, axes: Axes) {
 	const ofInput = ([name, { shape, sha256 }]: [string, GoldenCase["inputs"][string]]) =>
 		axes.has(name) ? [name, shape] : [name, shape, sha256];

@@ -19,7 +19,6 @@ export function inputAxes({ graph }: OnnxModel, inputs: GivenShapes): InputAxes[
 	});
 }
 
-/** Of the named dimensions in a case. */
 export function sizesOf(
 	inputs: readonly InputAxes[],
 	tensors: Readonly<Record<string, { shape: readonly number[] }>>,
@@ -37,7 +36,6 @@ export function exactly(sizes: NamedSizes): Ranges {
 	return Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, { min: size, max: size }]));
 }
 
-/** Dimensions that no input has do not count. */
 export function areWithin(sizes: NamedSizes, ranges: Ranges): boolean {
 	return Object.entries(ranges).every(([name, { min, max }]) => {
 		const size = own(sizes, name) ?? min;

@@ -38,7 +38,6 @@ export function readPlanInputs() {
 
 export type PublishInputs = ReturnType<typeof readShownInputs> & { artifactEngines?: boolean };
 
-/** @throws ConfigError usage. */
 export function readPublishInputs() {
 	return {
 		...readShownInputs(),
@@ -79,7 +78,6 @@ function readDays(text: string) {
 
 export type ReportInputs = ReturnType<typeof readReportInputs>;
 
-/** @throws ConfigError usage. */
 export function readReportInputs() {
 	return {
 		...readShownInputs(),
@@ -108,7 +106,6 @@ const recordOptions = [
 
 export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
-/** @throws ConfigError usage. */
 export function readGoldenInputs() {
 	const lines = (name: string) =>
 		getInput(name)

@@ -210,7 +210,6 @@ export function isGiven(how: string): boolean {
 	return how === "given" || how.startsWith("given as ");
 }
 
-/** In the description of an input whose values were drawn. */
 export const drawnText = ", SplitMix64";
 const mostNamed = 3;
 

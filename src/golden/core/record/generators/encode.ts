@@ -101,7 +101,6 @@ const gamma: Word = { high: 0x9e3779b9, low: 0x7f4a7c15 };
 const mixA: Word = { high: 0xbf58476d, low: 0x1ce4e5b9 };
 const mixB: Word = { high: 0x94d049bb, low: 0x133111eb };
 
-/** @param stream small numbers such as case and input. */
 export function splitMix64(seed: number, stream: readonly number[] = []): RandomSource {
 	let state = wordOf(seed);
 	for (const part of stream) state = mix(add(mix(add(state, gamma)), wordOf(part)));

@@ -17,7 +17,6 @@ export type GeneratorKind = (typeof generatorKinds)[number];
 
 export interface GeneratorSpec {
 	kind: GeneratorKind;
-	/** Both ends included for tokens; twice the value of const. */
 	range?: readonly [low: number, high: number];
 }
 
