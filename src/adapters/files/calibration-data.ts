@@ -16,7 +16,6 @@ const endings = ["npz", "safetensors", "npy"] as const;
 const fix = "Write one .npz or .safetensors file for each case (.npy if the model has one input).";
 const maxCases = 10_000;
 
-/** @throws ConfigError golden-missing, golden-invalid, tensor-invalid. */
 export async function findCalibrationData(wanted: CalibrationWanted): Promise<CalibrationData> {
 	const { path, most = maxCases } = wanted;
 	const isGolden = path.endsWith(".json");

@@ -28,7 +28,6 @@ import { hashOfBytes, hashOpen } from "./store.ts";
 
 const headBytes = 512;
 
-/** By path. */
 type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
@@ -85,7 +84,6 @@ async function readImage(bytes: Uint8Array, file: TensorFile) {
 	throw tensorInvalid(file, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/** @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,

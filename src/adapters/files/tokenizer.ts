@@ -8,7 +8,6 @@ import { hashOfBytes } from "./store.ts";
 export interface TextTokenizer {
 	sha256: string;
 	padding: TokenPadding;
-	/** @throws ConfigError tokenizer-invalid. */
 	encode(text: string): TokenizedText;
 }
 

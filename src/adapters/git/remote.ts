@@ -39,7 +39,6 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 		name,
 		/** @returns false if the remote does not have the commit. A depth would truncate a complete clone. */
 		bring: async (commit: string) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		/** @returns false if the remote refuses. */
 		deepen: async (edges: readonly string[], depth: Depth) =>
 			edges.length > 0 && fetch([depthFlag(depth)], edges),
 		async branchTip(branch: string): Promise<string | null> {

@@ -127,7 +127,6 @@ export function isPlainRef(ref: string): boolean {
 	return ref !== "" && !ref.startsWith("-") && !/[\u0000-\u0020\u007f]/.test(ref);
 }
 
-/** @throws ConfigError git-ref. */
 export async function resolveRef(ref: string, git: Git, repository: string): Promise<string> {
 	if (!isPlainRef(ref))
 		throw unknownRef(

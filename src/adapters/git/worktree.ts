@@ -36,7 +36,6 @@ interface OpenedRef {
 /** Needed files of Git LFS are fetched afterwards. */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
-/** @throws ConfigError git-ref, output-unwritable; ToolError tool-missing, tool-timeout, tool-crashed, interrupted, disk-full. */
 export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const { repository, ref, processes } = request;
 	const folder = resolve(request.folder);
@@ -94,7 +93,6 @@ export async function describeFolder(
 	}
 }
 
-/** @returns a clause; null if there really is no such file. */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));

@@ -16,7 +16,7 @@ import {
 	useSampleOf,
 } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
-import { groupOf } from "../process/owner.ts";
+import { groupOf } from "../process/lock-file.ts";
 import type { Processes } from "../process/processes.ts";
 import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 

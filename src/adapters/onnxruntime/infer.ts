@@ -71,7 +71,6 @@ export async function runCases(job: CasesJob, folder: string, place: WorkerPlace
 	return { state: "done", cases: inferred, wallMs };
 }
 
-/** Of the cases that a worker finished before it was killed. */
 async function readReplies(folder: string, done: number) {
 	const replies: CaseReply[] = [];
 	for (let index = 0; index < done; index += 1) {

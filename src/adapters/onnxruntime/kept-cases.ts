@@ -68,7 +68,6 @@ async function keepCases(
 	}
 }
 
-/** All that the outputs depend on. */
 function caseKeys(job: ReferenceJob & Partial<EmulationJob>, runtime: readonly string[]) {
 	const { model, variant, precision = null } = job;
 	const shared = [...runtime, model.sha256, variant, precision];

@@ -14,7 +14,6 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { readInput } from "../process/input-file.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 
-/** Locations of the external data that may be read. */
 export function externalOf({ external }: ModelOnDisk): string[] {
 	return external.flatMap(({ location, path }) => (path === null ? [] : [location]));
 }
@@ -32,7 +31,6 @@ interface Copy {
 	external: string[];
 }
 
-/** Makes real copies, never links, because they are written to. */
 export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);

@@ -18,10 +18,8 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
-	/** How each case runs in steps. */
 	sequence?: Sequence | undefined;
 	resultPath: string;
-	/** The process lives on for the next job. */
 	stays?: true;
 }
 
@@ -39,7 +37,6 @@ export interface BuildTask extends RuntimeJob {
 
 export interface InferTask extends RuntimeJob {
 	kind: "infer";
-	/** Absent: all. */
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	stopAtFirst?: true | undefined;

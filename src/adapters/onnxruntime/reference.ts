@@ -32,7 +32,6 @@ import { chooseRuntime, type Runtime } from "./runtime.ts";
 import { drawsRandomly, runWorker, type TaskOf } from "./worker-process.ts";
 
 export interface ReferenceOptions extends OnnxRuntimeOptions {
-	/** Absent: nothing is kept for later runs. */
 	kept?: KeptCases;
 }
 
@@ -96,7 +95,6 @@ async function findOther(
 	}
 }
 
-/** Copies of a model that are in memory at once. */
 const mostModelBytes = 2 ** 31;
 const mostRuns = 16;
 

@@ -29,7 +29,6 @@ export interface RuntimeChoice
 	onNative?: ((note: string) => void) | undefined;
 }
 
-/** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError usage, output-unwritable. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
 	const { flavour, nativeFolder, untrustedFolder, onNative } = choice;
 	if (flavour === "wasm" || (flavour === "auto" && nativeFolder === undefined))
@@ -67,7 +66,6 @@ interface NativeSource {
 	processes: Processes;
 	/** Base address of an npm registry; absent: npm's own setting. */
 	registry?: string | undefined;
-	/** For tests; by default, the packages of the pinned version. */
 	packages?: readonly PinnedPackage[];
 	platform?: string;
 	arch?: string;
@@ -90,7 +88,6 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 		await install(temporary, source);
 		await keepOnly(`${platform}/${arch}`, join(temporary, "node_modules/onnxruntime-node/bin/napi-v6"));
 		await rename(temporary, target).catch((error: unknown) => {
-			// Another run finished first.
 			if (!existsSync(target)) throw classifyWriteError(error, target);
 		});
 		return target;
@@ -158,9 +155,7 @@ async function checkInstalled(home: string, untrustedFolder: string | undefined)
 		await access(join(home, "bin/napi-v6", platform, arch, "onnxruntime_binding.node"), constants.R_OK);
 		const { version }: { version?: unknown } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
 		if (typeof version === "string") return version;
-	} catch {
-		// It is not installed, or not for this machine.
-	}
+	} catch {}
 	throw usageError(
 		`There is no ONNX Runtime for ${platform} on ${arch} at ${home}.`,
 		"Name the folder in which `npm install onnxruntime-node` was run with onnxruntime-folder, or leave it out.",

@@ -12,7 +12,6 @@ import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts"
 interface PinnedFile {
 	name: string;
 	bytes: number;
-	/** Lower-case hex. */
 	sha256: string;
 }
 
@@ -48,7 +47,6 @@ export const pinnedWasm: Pinned = {
 interface WasmSource {
 	wasmFolder: string;
 	cacheFolder: string;
-	/** For tests; else the files of the pinned version. */
 	pinned?: Pinned;
 }
 

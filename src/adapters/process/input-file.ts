@@ -108,7 +108,6 @@ const reasons: Readonly<Record<string, string>> = {
 	ENXIO: "it is a device or a socket",
 };
 
-/** Unknown errors are returned unchanged. */
 export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
 	const code = errorCode(error);
 	if (code === "ENOENT" || code === "ENOTDIR") {

@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { cutLines, lastLines } from "./lines.ts";
-import { type LogFile, openLog } from "./log.ts";
-import { signalGroup } from "./owner.ts";
+import { signalGroup } from "./lock-file.ts";
+import { cutLines, type LogFile, lastLines, openLog } from "./log.ts";
 
 export interface ProcessOptions {
 	argv: readonly [string, ...string[]];
@@ -43,7 +42,6 @@ export interface ProcessRecord {
 	tail: string[];
 	stdout: string;
 	logPath: string | null;
-	/** Why it did not start or could not be ended; else "". */
 	problem: string;
 	argv: readonly string[];
 }

@@ -17,7 +17,6 @@ const unwritable: Readonly<Record<string, string>> = {
 	ENAMETOOLONG: "its name is too long",
 };
 
-/** Unknown errors are returned unchanged. */
 export function classifyWriteError(error: unknown, path: string): unknown {
 	const code = errorCode(error);
 	if (fullDisk.has(code)) {
@@ -64,7 +63,6 @@ async function makeWithParents(path: string) {
 	}
 }
 
-/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function orWriteError<Value>(writing: Promise<Value>, path: string): Promise<Value> {
 	try {
 		return await writing;

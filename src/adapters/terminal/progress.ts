@@ -173,7 +173,6 @@ export function fitColumns(text: string, columns: number): string {
 	return points.length <= columns ? text : `${points.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
-/** `2 min 5 s`. */
 export function formatWait(ms: number): string {
 	const total = Math.max(0, Math.round(ms / 1_000));
 	if (total < 60) return `${total} s`;

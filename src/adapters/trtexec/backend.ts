@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { BackendFacts } from "../../../generated/result.ts";
 import { asFailure, ToolError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/text/units.ts";
-import { boundKernels } from "../../engine/core/explain/kernels.ts";
+import { boundKernels } from "../../engine/core/explain/layers.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import { nodesFile } from "../../formats/onnx/write.ts";
 import { boardFingerprint, type Device } from "../../formats/tegra/tegrastats.ts";
@@ -40,7 +40,6 @@ interface TrtexecOptions {
 	device?: number;
 	worker?: GoldenWorker;
 	tracer?: Tracer;
-	/** Absent: every engine is built. */
 	caches?: BuildCaches;
 }
 

@@ -27,7 +27,6 @@ export interface BuildFacts {
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);
 
-/** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity, ...more } =
 		fieldsOf(facts);

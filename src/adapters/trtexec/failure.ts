@@ -76,7 +76,6 @@ function cacheNote({ timingCache }: BuildLogFacts, before: number | null) {
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-/** Without this machine's folders. */
 export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");

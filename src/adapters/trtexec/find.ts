@@ -24,7 +24,6 @@ export interface FindOptions {
 interface Tried {
 	program: string;
 	why: string;
-	/** That the loader did not find. */
 	library?: string | undefined;
 }
 
@@ -60,7 +59,6 @@ async function candidates({ wanted, cwd, home, installFolders }: FindOptions) {
 	return ["trtexec", ...folders.map((folder) => join(folder, "trtexec"))];
 }
 
-/** `TensorRT-10.6.0.26/bin` and the like, newest first. */
 async function unpacked(parents: readonly string[]) {
 	const found: { name: string; folder: string }[] = [];
 	for (const parent of parents)

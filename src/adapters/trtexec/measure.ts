@@ -128,7 +128,6 @@ function isApart(ratio: number, wallMs: number) {
 	return !(Math.abs(ratio - 1) <= 0.01 + 0.05 / wallMs);
 }
 
-/** `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
 	const parts = { "CUDA graph": mode.cudaGraph, "spin wait": mode.spinWait, transfers: mode.transfers };
 	return Object.entries(parts)

@@ -15,7 +15,7 @@ import {
 } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 import { digestFile } from "../process/input-file.ts";
-import { lastLines } from "../process/lines.ts";
+import { lastLines } from "../process/log.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import type { BuiltPlan, TrtexecContext } from "./context.ts";
@@ -43,7 +43,6 @@ export interface TrtexecRun {
 const maxSearched = 5_000;
 const keptLast = 200;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<TrtexecRun> {
 	const scanner = createLogScan();
 	const lines = createLineFilter((line) => {

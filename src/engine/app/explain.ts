@@ -41,7 +41,6 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	return exitCodes.ok;
 }
 
-/** The result.json that a path or its folder names. */
 async function resultAt(path: string, cwd: string) {
 	if (basename(path) === reportFiles.result) return path;
 	const inside = join(path, reportFiles.result);

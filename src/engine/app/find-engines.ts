@@ -14,7 +14,6 @@ import type { LayerProfile } from "../core/layer.ts";
 import { type EngineModel, engineModel } from "../core/model.ts";
 
 export interface FoundEngine {
-	/** Empty for the only engine of a folder. */
 	name: string;
 	layers: string;
 	profiles: string[];

@@ -27,11 +27,9 @@ const maxNamed = 5;
 interface CoverageFacts {
 	engine: EngineModel;
 	precision: string;
-	/** Counted at the sizes of a workload; null: the layers alone tell. */
 	costs: CountedGraph | null;
 	warnings: BuildRecord["warnings"];
 	isCalibrated: boolean;
-	/** Of a base in the same precision. */
 	before?: NodeTypes | undefined;
 }
 
@@ -116,7 +114,6 @@ export function timeShare({ layers, totalMs }: ArmLayers, precision: string): nu
 
 interface LayerWork {
 	layer: ModelLayer;
-	/** With multiply-adds. */
 	nodes: CountedNode[];
 	multiplyAdds: number;
 }

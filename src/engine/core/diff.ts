@@ -26,7 +26,6 @@ interface Surroundings {
 	unit?: LayerUnitName | undefined;
 	/** Both engines are of the same file: nothing in the model changed, whatever nodes the layers name. */
 	isSameModel?: boolean;
-	/** The sides have different TensorRT versions. */
 	isUpgrade?: boolean;
 }
 

@@ -36,7 +36,6 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** Of each layer, from the widest surroundings to the layer alone. */
 	labels: readonly (readonly number[])[];
 }
 
@@ -167,7 +166,6 @@ function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonl
 
 const maxCells = 16_000_000;
 
-/** As pairs of indices. */
 export function commonSequence(
 	base: readonly string[],
 	head: readonly string[],

@@ -6,7 +6,6 @@ import { meanOf } from "./model.ts";
 export interface TimedChange {
 	base: PartTime;
 	head: PartTime;
-	/** A change is noise, or the machine. */
 	isUnchanged: boolean;
 }
 

@@ -19,7 +19,7 @@ import { confine } from "../../stages/resolve-in-workspace.ts";
 import { defaultTolerances } from "../core/compare/tolerances.ts";
 import { sizesAt } from "../core/probes/subject.ts";
 import { defaultLeastShares, type LeastShares } from "../core/record/defects/record.ts";
-import type { NamedSizes } from "../core/timed/sizes.ts";
+import type { NamedSizes } from "../core/timed/compose.ts";
 
 export interface GivenSizes {
 	dims: Readonly<Record<string, number>>;

@@ -3,7 +3,7 @@ import type { GoldenManifest, Sequence } from "../../../generated/golden.ts";
 import { type Decoder, findDecoder } from "../../core/onnx/decoder.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { overSteps, sequenceOf } from "../core/sequence/sequence.ts";
-import { inputAxes, type NamedSizes } from "../core/timed/sizes.ts";
+import { inputAxes, type NamedSizes } from "../core/timed/compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
 const beginTokens = 16;

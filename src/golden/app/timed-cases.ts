@@ -6,7 +6,7 @@ import { listNames } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { maxCaseBytes } from "../core/probes/context.ts";
 import { tensorBytes } from "../core/tensor/tensor.ts";
-import { areWithin, exactly, inputAxes, sizesOf } from "../core/timed/sizes.ts";
+import { areWithin, exactly, inputAxes, sizesOf } from "../core/timed/compose.ts";
 import { type CaseToRecord, timedTag } from "../stages/record-runs.ts";
 import { generateCases, inputPorts } from "./inputs.ts";
 import type { RecordOptions } from "./record-options.ts";

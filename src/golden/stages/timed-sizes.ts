@@ -7,8 +7,14 @@ import type { BuiltEngine } from "../../ports/backend.ts";
 import { isSameCase } from "../core/manifest/draft.ts";
 import type { Tensors } from "../core/probes/context.ts";
 import { stepShapes } from "../core/sequence/sequence.ts";
-import { type ComposedBatch, composeBatches, fillBatch } from "../core/timed/compose.ts";
-import { describeUnchecked, inputAxes, sizesOf } from "../core/timed/sizes.ts";
+import {
+	type ComposedBatch,
+	composeBatches,
+	describeUnchecked,
+	fillBatch,
+	inputAxes,
+	sizesOf,
+} from "../core/timed/compose.ts";
 import type { GoldenSet } from "./load-goldens.ts";
 
 export function composedOf({ spec, model }: BuiltEngine, { manifest }: GoldenSet): ComposedBatch[] {

@@ -199,7 +199,6 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** @param attempt returns null if there is nothing to push. */
 async function untilFirst({ branch, patienceMs }: Scratch, attempt: () => Promise<ProcessRecord | null>) {
 	const endMs = performance.now() + patienceMs;
 	for (let tries = 0; ; tries++) {

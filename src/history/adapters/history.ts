@@ -31,14 +31,11 @@ export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: bo
 		/** @returns false if neither this clone nor its remote has it. */
 		bring: (commit: string) => bring(commit, walk),
 		parents: async (commit: string) => parseParents((await git(["cat-file", "commit", commit])).stdout),
-		/** On the remote, or else in this clone. */
 		branchTip: (branch: string) => branchTip(branch, walk),
-		/** Of a branch, tag or hash. */
 		find: (ref: string) => find(ref, walk),
 		mergeBase: (left: string, right: string) => mergeBase(left, right, walk),
 		isAncestor: (commit: string, of: string) => isAncestor(commit, of, walk),
 		tags: () => tags(walk),
-		/** The first candidate that `head` descends from. */
 		nearestTag: (candidates: Candidates, head: string) =>
 			candidates.order === "version"
 				? nearestVersion(candidates.tags, head, walk)
@@ -101,7 +98,6 @@ async function mergeBase(left: string, right: string, walk: Walk) {
 	return found === "" ? null : found;
 }
 
-/** Commits whose parents are missing from this clone. */
 async function edges(revisions: readonly string[], { git }: Walk) {
 	if (!(await isShallow(git))) return [];
 	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], {

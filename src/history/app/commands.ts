@@ -32,7 +32,7 @@ import { recordOf } from "../core/from-result.ts";
 import { answer, shiftText } from "../core/judge-trend.ts";
 import { renderTrend } from "../core/page.ts";
 import { readSeries } from "../core/series.ts";
-import { openStore, sha256 } from "./open-store.ts";
+import { openStore, sha256 } from "./history-watch.ts";
 
 function storeOf(args: { text(name: "folder" | "branch"): string | undefined }, terminal: Terminal) {
 	return openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);

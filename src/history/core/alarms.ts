@@ -119,7 +119,6 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 
 const likelyNats = 3;
 
-/** Among the places whose engine differs from the previous one. */
 function likelyChange({ starts, from }: Shift, differs: (place: number) => boolean) {
 	const most = starts.find(({ place }) => place === from)?.nats ?? 0;
 	let best: Shift["starts"][number] | null = null;
@@ -133,7 +132,6 @@ function likelyChange({ starts, from }: Shift, differs: (place: number) => boole
 /** On one machine, a pin's time moves by less from night to night. */
 const minPinMove = 3e-3;
 
-/** `+1.2 %`: the pin's own time against its median on this machine. */
 function pinMove({ points }: Chain, at: number, runs: readonly Run[]) {
 	const point = points[at];
 	if (point === undefined) return null;

@@ -39,7 +39,6 @@ function runText({ start }: ShiftOf, { runs }: Series) {
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
-/** ` Open for 12 days.`, with who watches it. */
 export function stateText(alarm: Alarm, series: Series): string {
 	const state = stateOf(alarm, series);
 	const decided = decisionText(state);
@@ -65,7 +64,6 @@ function sizeText({ shift }: Pick<ShiftOf, "shift">) {
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
 }
 
-/** `+1.3 % ± 0.1 % slower since 2026-10-14`. */
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
 	const what =
@@ -98,7 +96,6 @@ export function enginesOf({ shifts }: Alarm): string[] {
 	];
 }
 
-/** `1 engine slower than release 3.2, since 2026-10-14, +1.3 % ± 0.1 %: det/fp16, cause: the change`. */
 export function answer({ alarms }: Findings, series: Series): string {
 	const open = alarms.filter(({ isOpen }) => isOpen);
 	const [newest] = open;

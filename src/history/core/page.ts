@@ -67,7 +67,6 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 
 const noiseOf = ({ watched }: WatchedChain) => watched.references.at(-1)?.sd ?? 0;
 
-/** More points than this are drawn as means. */
 const maxPoints = 360;
 
 function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {

@@ -5,7 +5,6 @@ import type { Chain, Metric } from "./series.ts";
 
 export interface Shift {
 	direction: "up" | "down";
-	/** Points: the likeliest start, and the one that decided. */
 	from: number;
 	raised: number;
 	starts: readonly { place: number; nats: number }[];
@@ -67,11 +66,9 @@ interface Noise {
 interface State {
 	rule: MetricRules;
 	points: readonly Point[];
-	/** Points of the reference, never of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
 	since: number;
-	/** First index that an alarm may reach back to. */
 	first: number;
 	up: number;
 	down: number;
@@ -214,7 +211,6 @@ function settle(state: State, at: number, points: readonly Pick<Point, "level">[
 }
 
 interface Course {
-	/** The deciding point, and the first that the change may reach back to. */
 	at: number;
 	first: number;
 	noise: { level: number; sd: number };

@@ -28,7 +28,6 @@ export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
 const v8Flags = ["--wasm-tiering-budget=150000000", "--wasm-lazy-validation"];
 
 interface Exports {
-	/** Added by scripts/wasm. */
 	halfInstructions?: { value: bigint };
 }
 

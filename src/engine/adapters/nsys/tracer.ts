@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Processes } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
-import type { KernelFact } from "../../core/explain/kernels.ts";
+import type { KernelFact } from "../../core/explain/layers.ts";
 import {
 	diagnoseNcu,
 	helpReportsArgs,

@@ -1,10 +1,11 @@
-// Layers and their times, as results have them.
+// Layers and kernels with their times, as results have them.
 import type {
 	Arm,
 	ArmKernels,
 	ArmLayers,
 	EngineDiff,
 	TimedLayer,
+	WorkloadKernels,
 	WorkloadLayers,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
@@ -100,4 +101,44 @@ export function withProfile(
 		...(explanation && { explanation }),
 		...(kernels && { kernels: { ...(row.kernels ?? none), [arm]: kernels } }),
 	};
+}
+
+export interface KernelFact {
+	name: string;
+	totalNs: number;
+	instances: number;
+}
+
+const maxKernels = 100;
+const maxKernelChars = 400;
+
+export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
+	const totalNs = rows.reduce((sum, row) => sum + Math.max(0, row.totalNs), 0);
+	const kernels = [...rows]
+		.sort((a, b) => b.totalNs - a.totalNs)
+		.slice(0, maxKernels)
+		.map((row) => ({
+			name: shorten(row.name, maxKernelChars),
+			calls: Math.max(0, Math.round(row.instances)),
+			totalMs: Math.max(0, row.totalNs) / 1e6,
+			share: totalNs > 0 ? Math.max(0, row.totalNs) / totalNs : 0,
+		}));
+	return { count: rows.length, totalMs: totalNs / 1e6, kernels };
+}
+
+/** The kernel whose time grew most; if nothing can be compared, the slowest. */
+export function kernelOfInterest({ base, head }: WorkloadKernels): string | undefined {
+	const slowest = (head ?? base)?.kernels[0]?.name;
+	if (base === null || head === null) return slowest;
+	const before = totals(base);
+	const [most] = [...totals(head)]
+		.map(([name, totalMs]) => ({ name, gainMs: totalMs - (before.get(name) ?? 0) }))
+		.sort((a, b) => b.gainMs - a.gainMs);
+	return most !== undefined && most.gainMs > 0 ? most.name : slowest;
+}
+
+function totals({ kernels }: ArmKernels) {
+	const sums = new Map<string, number>();
+	for (const { name, totalMs } of kernels) sums.set(name, (sums.get(name) ?? 0) + totalMs);
+	return sums;
 }

@@ -1,5 +1,5 @@
 // Command lines of Nsight Systems and Compute, the table of `nsys stats`, and why ncu left no report.
-import type { KernelFact } from "../../core/explain/kernels.ts";
+import type { KernelFact } from "../../core/explain/layers.ts";
 
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches

@@ -9,7 +9,6 @@ export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
-/** @throws ConfigError tensor-invalid. */
 export function polygraphyMember(document: object, file: RunFile & MemberFile): Uint8Array {
 	const feed = feedOf(document, file);
 	if (!Object.hasOwn(feed, file.member)) throw memberMissing(file, Object.keys(feed));

@@ -13,7 +13,6 @@ import { otherNames } from "../../formats/github/names.ts";
 import { attempt } from "../github/faults.ts";
 import { decodeFile } from "../github/part-archive.ts";
 
-/** `FOLDER/OWNER/NAME/RUN/ARTIFACT/`. */
 export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore {
 	return {
 		upload: ({ name, root, files }) =>
