@@ -152,10 +152,10 @@ export function largestFinite(tensor: Tensor): number {
 
 export function rootMeanSquare(tensor: Tensor): number {
 	const { squaredExpected, elements } = makePair(tensor, tensor).difference();
-	return elements === 0 ? 0 : Math.sqrt(squaredExpected / elements);
+	return elements === 0 || squaredExpected === Infinity ? 0 : Math.sqrt(squaredExpected / elements);
 }
 
-/** ‖left‖ / ‖right‖ by their squares. */
+/** ‖left‖ / ‖right‖ by their squares. Squares that leave binary64, as float64's may, keep no limit. */
 export function normRatio(left: number, right: number): number {
-	return Math.sqrt(left) / Math.sqrt(right);
+	return right === Infinity ? Infinity : Math.sqrt(left) / Math.sqrt(right);
 }

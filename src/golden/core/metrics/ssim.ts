@@ -176,5 +176,5 @@ function addWindows(
 }
 
 function ratio(part: number, whole: number) {
-	return part === whole ? 1 : part / whole;
+	return part === whole && part < Infinity ? 1 : part / whole;
 }

@@ -81,6 +81,18 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 	);
 });
 
+it("differences of float64 whose squares leave binary64 fail every limit", () => {
+	const at = (scale: number, noise: number) =>
+		float64(
+			Array.from({ length: 64 }, (_, index) => scale * (1 + index / 64 + (index % 3) * noise)),
+			[8, 8],
+		);
+	for (const scale of [1e155, 1e200]) {
+		const { checks } = judge(at(scale, 0), at(scale, 0.1), ["relative-l2", "psnr", "ssim"]);
+		expect(checks.map(({ pass }) => pass)).toEqual([false, false, false]);
+	}
+});
+
 it("relative L2 and cosine follow their conventions if a side is zero or the opposite", () => {
 	const [zero, one] = [float32([0, -0]), float32([1, 0])];
 	const both = (pair: Pair) => [relativeL2(pair).value, cosine(pair).value];
