@@ -15,8 +15,8 @@ import {
 	historyWatch,
 	isKept,
 	type Night,
+	openRunStore,
 } from "../history/app/history-watch.ts";
-import { openRunStore } from "../history/app/open-store.ts";
 import type { Environment } from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";

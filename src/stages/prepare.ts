@@ -7,7 +7,7 @@ import { toDType } from "../core/onnx/element-type.ts";
 import { feeds, type OnnxModel } from "../core/onnx/model.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
-import { interfaceOf } from "../golden/core/manifest/interface.ts";
+import { interfaceOf } from "../golden/core/manifest/draft.ts";
 import { readGolden } from "../golden/stages/load-goldens.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Files, ModelOnDisk } from "../ports/world.ts";

@@ -279,7 +279,8 @@ def far_smaller():
     return entry("engine of 1e-20", "float64", g, c)
 
 
-cases = [case for dtype in FLOATS for case in float_cases(dtype)] + [case for dtype in INTS for case in int_cases(dtype)]
+# No engine computes in float64, whose squares may leave binary64.
+cases = [case for dtype in FLOATS if dtype != "float64" for case in float_cases(dtype)] + [case for dtype in INTS for case in int_cases(dtype)]
 cases += [one_class_far_below(), far_smaller()]
 text = ",\n".join("\t\t" + json.dumps(case) for case in cases)
 (here / "golden-extremes.json").write_text('{\n\t"shape": [%d, %d],\n\t"cases": [\n%s\n\t]\n}\n' % (ROWS, CLASSES, text))

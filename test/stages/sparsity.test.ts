@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
-import { readPatterns } from "../../src/adapters/files/sparsity.ts";
+import { fileModelReader, readPatterns } from "../../src/adapters/files/model-reader.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { checkSparsity } from "../../src/stages/sparsity.ts";
 import { buildConfig } from "../support/build-config.ts";

@@ -28,7 +28,7 @@ interface KeptFile {
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
 
-async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
+async function readManifest(place: string) {
 	const path = join(place, manifestName);
 	const found = await lstat(path);
 	if (!found.isFile() || found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
@@ -76,7 +76,7 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
+async function copyOut(place: string, targets: Readonly<Record<string, string>>) {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
 	const suffix = randomBytes(4).toString("hex");
@@ -93,12 +93,12 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	return facts;
 }
 
-async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
+async function isWhole(path: string, { bytes, sha256 }: KeptFile) {
 	const found = await lstat(path);
 	return found.isFile() && found.size === bytes && (await digestFile(path)) === sha256;
 }
 
-async function copyWhole(source: string, target: string, kept: KeptFile | undefined): Promise<void> {
+async function copyWhole(source: string, target: string, kept: KeptFile | undefined) {
 	if (kept === undefined || !(await lstat(source)).isFile()) throw new Error("not whole");
 	await copyFile(source, target);
 	if (!(await isWhole(target, kept))) throw new Error("damaged");
@@ -107,7 +107,7 @@ async function copyWhole(source: string, target: string, kept: KeptFile | undefi
 async function copyIn(
 	aside: string,
 	{ files, facts }: { files: Readonly<Record<string, string>>; facts: unknown },
-): Promise<void> {
+) {
 	await makeFolders(aside);
 	const kept: [string, KeptFile][] = [];
 	for (const [name, source] of Object.entries(files)) {
@@ -120,7 +120,7 @@ async function copyIn(
 }
 
 /** A folder cannot be renamed onto a non-empty one, so the old one is removed first. */
-async function replace(aside: string, place: string): Promise<void> {
+async function replace(aside: string, place: string) {
 	try {
 		await rename(aside, place);
 	} catch {
@@ -147,7 +147,7 @@ async function measure(folder: string, name: string) {
 	}
 }
 
-async function prune(folder: string, maxBytes: number): Promise<void> {
+async function prune(folder: string, maxBytes: number) {
 	let sum = 0;
 	for (const { name, bytes } of await entriesOf(folder)) {
 		sum += bytes;
@@ -197,7 +197,7 @@ export async function importEntries(
 	return { names, refused: found.length - names.length };
 }
 
-async function isComplete(place: string): Promise<boolean> {
+async function isComplete(place: string) {
 	if (!(await lstat(place)).isDirectory()) return false;
 	const { files } = await readManifest(place);
 	const there = (await readdir(place)).filter((name) => name !== manifestName);
@@ -207,7 +207,7 @@ async function isComplete(place: string): Promise<boolean> {
 	return true;
 }
 
-async function moveIn(place: string, store: string, name: string): Promise<void> {
+async function moveIn(place: string, store: string, name: string) {
 	const target = join(store, name);
 	if ((await stat(target).catch(() => null)) !== null) return;
 	const aside = join(store, `.${randomBytes(6).toString("hex")}`);

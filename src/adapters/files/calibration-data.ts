@@ -16,7 +16,6 @@ const endings = ["npz", "safetensors", "npy"] as const;
 const fix = "Write one .npz or .safetensors file for each case (.npy if the model has one input).";
 const maxCases = 10_000;
 
-/** @throws ConfigError golden-missing, golden-invalid, tensor-invalid. */
 export async function findCalibrationData(wanted: CalibrationWanted): Promise<CalibrationData> {
 	const { path, most = maxCases } = wanted;
 	const isGolden = path.endsWith(".json");
@@ -35,7 +34,7 @@ async function casesOfGolden(path: string, most: number): Promise<CalibrationCas
 	return cases.slice(0, most).map(({ id, inputs }) => ({ id, inputs }));
 }
 
-async function casesOfFolder({ path, inputs }: CalibrationWanted, most: number): Promise<CalibrationCase[]> {
+async function casesOfFolder({ path, inputs }: CalibrationWanted, most: number) {
 	const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
 		throw inputError(error, inputKinds.tensor, path);
 	});

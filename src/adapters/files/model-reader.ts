@@ -3,11 +3,14 @@ import { closeSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile, InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
+import { countGroups, prunableWeights, type WeightPattern } from "../../core/onnx/sparsity.ts";
 import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { findWeights, readOnnx } from "../../formats/onnx/reader.ts";
+import type { WeightLocation } from "../../golden/core/record/defects/weights.ts";
+import { elementCount } from "../../golden/core/tensor/tensor.ts";
 import type { Reference } from "../../ports/reference.ts";
-import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
+import type { ModelOnDisk, ModelReader, PatternReader } from "../../ports/world.ts";
 import { fileSource, type InputFile, openInput, withInput } from "../process/input-file.ts";
 import { hashFile, hashOfLines, hashOpen } from "./store.ts";
 
@@ -25,7 +28,7 @@ export function fileModelReader(): ModelReader {
  * With external data, this is the hash of the sorted lines `sha256  location`; the model's own location is `-`. In a shell:
  * `{ sha256sum < model.onnx; sha256sum weights.bin; } | LC_ALL=C sort | sha256sum`.
  */
-async function hashModel(file: number, external: readonly ExternalFile[]): Promise<string> {
+async function hashModel(file: number, external: readonly ExternalFile[]) {
 	const own = await hashOpen(file);
 	if (external.length === 0) return own;
 	const lines = [`${own}  -`];
@@ -46,7 +49,7 @@ export const readWeights: Reference["weights"] = (model) =>
 		return { places, unplaced: [...found.unplaced, ...others.map(({ name }) => name)] };
 	});
 
-function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
+function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk) {
 	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
 	const data = model.external.find(({ location }) => location === place.file);
 	return place.file === null || (data !== undefined && data.path !== null && data.problem === null);
@@ -95,7 +98,7 @@ function inspect(
 	return { path, problem: size < neededBytes ? "short" : null };
 }
 
-function sizeOfFile(path: string): number | null {
+function sizeOfFile(path: string) {
 	try {
 		const facts = statSync(path);
 		return facts.isFile() ? facts.size : null;
@@ -104,16 +107,46 @@ function sizeOfFile(path: string): number | null {
 	}
 }
 
-function isInside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string) {
 	const steps = relative(folder, path);
 	return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
 }
 
-function readStart(path: string): Uint8Array {
+function readStart(path: string) {
 	const { file, facts } = openInput(path, inputKinds.model);
 	try {
 		return fileSource(file, facts.size).read(0, 64);
 	} finally {
 		closeSync(file);
 	}
+}
+
+const chunkBytes = 4 * 1024 * 1024;
+
+export const readPatterns: PatternReader["patterns"] = async (model) => {
+	const { places } = await readWeights(model);
+	const byName = new Map(places.map((place) => [place.name, place]));
+	const found: WeightPattern[] = [];
+	for (const weight of prunableWeights(model.onnx.graph)) {
+		const place = byName.get(weight.name);
+		const counter = place && countGroups(place.dims, weight.axis, place.dtype);
+		if (!place || !counter) continue;
+		await readChunks(model, place, counter.feed);
+		const elements = elementCount(place.dims);
+		found.push({ ...weight, elements, ...counter.result() });
+	}
+	return found;
+};
+
+function readChunks(
+	{ path, external }: ModelOnDisk,
+	{ file, offset, bytes }: WeightLocation,
+	feed: (bytes: Uint8Array) => void,
+) {
+	const data = external.find(({ location }) => location === file)?.path ?? path;
+	return withInput(data, inputKinds.model, (input) => {
+		const source = fileSource(input.file, input.facts.size);
+		for (let at = 0; at < bytes; at += chunkBytes)
+			feed(source.read(offset + at, Math.min(chunkBytes, bytes - at)));
+	});
 }

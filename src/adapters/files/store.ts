@@ -8,8 +8,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
 import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
-import { type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
-import { describeOwner } from "../process/owner.ts";
+import { describeOwner, type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
 export function fileStore(): Files {
@@ -30,7 +29,7 @@ export function fileStore(): Files {
 }
 
 /** Writes beside the target, flushes, then renames: a crash leaves the old file intact. */
-async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+async function writeWhole(path: string, content: string | Uint8Array) {
 	// Cut, because the target's own name may have the maximum length.
 	const name = `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`;
 	const temporary = join(dirname(path), name);
@@ -49,7 +48,7 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
 	}
 }
 
-async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | null> {
+async function nullIfMissing<T>(promise: Promise<T>, path: string) {
 	try {
 		return await promise;
 	} catch (error) {
@@ -73,7 +72,6 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
 const blockBytes = 1024 * 1024;
 const readBlock = promisify(read);
 
-/** Lower-case hex. @throws ConfigError by the kind. */
 export function hashFile(path: string, kind: InputKind): Promise<string> {
 	return withInput(path, kind, ({ file }) => hashOpen(file));
 }

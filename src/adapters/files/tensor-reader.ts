@@ -28,7 +28,6 @@ import { hashOfBytes, hashOpen } from "./store.ts";
 
 const headBytes = 512;
 
-/** By path. */
 type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
@@ -39,7 +38,7 @@ export function fileTensorReader(): TensorReader {
 	};
 }
 
-function readTensor(file: TensorFile, known: KnownHashes): Promise<Tensor> {
+function readTensor(file: TensorFile, known: KnownHashes) {
 	return withInput(file.path, inputKinds.tensor, async ({ file: open, facts }) => {
 		const { size } = facts;
 		if (size <= headBytes) refuseLfsPointer(await readWhole(open, size), file);
@@ -65,7 +64,7 @@ function readTensor(file: TensorFile, known: KnownHashes): Promise<Tensor> {
 	});
 }
 
-function checkHash(sha256: string, file: TensorFile): void {
+function checkHash(sha256: string, file: TensorFile) {
 	const fix =
 		"Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.";
 	if (sha256 !== file.sha256) throw tensorInvalid(file, `SHA-256 ${file.sha256}`, sha256, fix);
@@ -76,7 +75,7 @@ export const inflate: Inflate = (packed, bytes) =>
 
 const tooLarge = "Make the image smaller, or record its tensor (.npy).";
 
-async function readImage(bytes: Uint8Array, file: TensorFile): Promise<Tensor> {
+async function readImage(bytes: Uint8Array, file: TensorFile) {
 	const { tensor, sha256 } = await preprocessFile(bytes, file);
 	const wanted = file.tensorSha256;
 	if (wanted === sha256) return tensor;
@@ -85,7 +84,6 @@ async function readImage(bytes: Uint8Array, file: TensorFile): Promise<Tensor> {
 	throw tensorInvalid(file, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/** @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,
@@ -99,7 +97,7 @@ export async function preprocessFile(
 	return { tensor, sha256: hashOfBytes(tensor.data) };
 }
 
-async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile): Promise<Pixels> {
+async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile) {
 	try {
 		return kind === "png" ? decodePng(bytes, inflateZlib) : await decodeJpeg(bytes);
 	} catch (cause) {

@@ -8,7 +8,6 @@ import { hashOfBytes } from "./store.ts";
 export interface TextTokenizer {
 	sha256: string;
 	padding: TokenPadding;
-	/** @throws ConfigError tokenizer-invalid. */
 	encode(text: string): TokenizedText;
 }
 
@@ -40,7 +39,7 @@ interface ParsedTokenizer {
 	padding?: { direction?: unknown; pad_id?: unknown; pad_type_id?: unknown } | null;
 }
 
-function parseTokenizer(bytes: Uint8Array, path: string): ParsedTokenizer {
+function parseTokenizer(bytes: Uint8Array, path: string) {
 	const parsed: unknown = orInvalid(path, () =>
 		JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)),
 	);
@@ -48,7 +47,7 @@ function parseTokenizer(bytes: Uint8Array, path: string): ParsedTokenizer {
 	throw invalid(path, 'it has no "model"');
 }
 
-function orInvalid<T>(path: string, work: () => T): T {
+function orInvalid<T>(path: string, work: () => T) {
 	try {
 		return work();
 	} catch (cause) {
@@ -57,7 +56,7 @@ function orInvalid<T>(path: string, work: () => T): T {
 	}
 }
 
-function invalid(path: string, why: string, cause?: unknown): ConfigError {
+function invalid(path: string, why: string, cause?: unknown) {
 	return new ConfigError({
 		code: "tokenizer-invalid",
 		message: `${path} is not a tokenizer that trtgate can run: ${JSON.stringify(why)}.`,

@@ -93,7 +93,7 @@ const fixes = {
 	unreachable: "Run the job again.",
 };
 
-function patternOf(path: string, root: string): string {
+function patternOf(path: string, root: string) {
 	return `/${relative(root, path)
 		.split(sep)
 		.join("/")

@@ -39,7 +39,6 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 		name,
 		/** @returns false if the remote does not have the commit. A depth would truncate a complete clone. */
 		bring: async (commit: string) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		/** @returns false if the remote refuses. */
 		deepen: async (edges: readonly string[], depth: Depth) =>
 			edges.length > 0 && fetch([depthFlag(depth)], edges),
 		async branchTip(branch: string): Promise<string | null> {
@@ -60,7 +59,7 @@ export function pickRemote(all: readonly string[]): string | null {
 	return names.includes("origin") ? "origin" : (names[0] ?? null);
 }
 
-function depthFlag(depth: Depth): string {
+function depthFlag(depth: Depth) {
 	if (depth === "all") return "--unshallow";
 	return "deepenBy" in depth ? `--deepen=${depth.deepenBy}` : `--shallow-since=${depth.sinceSeconds}`;
 }
@@ -69,7 +68,7 @@ function depthFlag(depth: Depth): string {
 async function tryTwice(
 	args: readonly string[],
 	{ remote, git, ...call }: { remote: string; git: Git; timeoutMs: number; captureBytes?: number },
-): Promise<string | null> {
+) {
 	for (let tries = 1; ; tries++) {
 		const record = await git(args, { ...call, online: true });
 		if (succeeded(record)) return record.stdout;
@@ -87,7 +86,7 @@ async function tryTwice(
 	}
 }
 
-function remoteError(record: ProcessRecord, remote: string): ToolError {
+function remoteError(record: ProcessRecord, remote: string) {
 	refuseForeignOwner(record.tail);
 	return new ToolError({
 		code: "tool-crashed",

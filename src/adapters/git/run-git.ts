@@ -68,7 +68,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		known ??= identityOf(run, access);
 		return known;
 	};
-	async function run(args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> {
+	async function run(args: readonly string[], call: GitCall = {}) {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
 		// Two runs may query at once.
@@ -127,7 +127,6 @@ export function isPlainRef(ref: string): boolean {
 	return ref !== "" && !ref.startsWith("-") && !/[\u0000-\u0020\u007f]/.test(ref);
 }
 
-/** @throws ConfigError git-ref. */
 export async function resolveRef(ref: string, git: Git, repository: string): Promise<string> {
 	if (!isPlainRef(ref))
 		throw unknownRef(
@@ -171,7 +170,7 @@ export function refuseForeignOwner(lines: readonly string[]): void {
 	});
 }
 
-function unknownRef(ref: string, why: string, fix: string): ConfigError {
+function unknownRef(ref: string, why: string, fix: string) {
 	const shown = JSON.stringify(ref.slice(0, 200));
 	return new ConfigError({ code: "git-ref", message: `Cannot find ${shown}: ${why}.`, fix });
 }

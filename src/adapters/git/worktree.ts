@@ -36,7 +36,6 @@ interface OpenedRef {
 /** Needed files of Git LFS are fetched afterwards. */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
-/** @throws ConfigError git-ref, output-unwritable; ToolError tool-missing, tool-timeout, tool-crashed, interrupted, disk-full. */
 export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const { repository, ref, processes } = request;
 	const folder = resolve(request.folder);
@@ -56,7 +55,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	return { path: join(folder, prefix), root: folder, commit, remove };
 }
 
-async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
+async function removeWorktree(folder: string, git: Git, gitDir?: string) {
 	const call = { tidying: true, env: gitDir === undefined ? undefined : { GIT_DIR: gitDir } };
 	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
 	await rm(folder, { recursive: true, force: true });
@@ -94,7 +93,6 @@ export async function describeFolder(
 	}
 }
 
-/** @returns a clause; null if there really is no such file. */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));
@@ -110,7 +108,7 @@ export async function whyAbsent(path: string, folder: string, git: Git | null): 
 	return null;
 }
 
-async function isDeadLink(path: string): Promise<boolean> {
+async function isDeadLink(path: string) {
 	const link = await lstat(path).catch(() => null);
 	return link?.isSymbolicLink() === true && (await stat(path).catch(() => null)) === null;
 }

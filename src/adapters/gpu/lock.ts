@@ -3,8 +3,7 @@ import { chmod, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ToolError } from "../../core/errors.ts";
-import { type Lock, tryLock } from "../process/lock-file.ts";
-import { describeOwner } from "../process/owner.ts";
+import { describeOwner, type Lock, tryLock } from "../process/lock-file.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 interface GpuLockOptions {
@@ -22,7 +21,6 @@ const reportEveryMs = 10_000;
 const renewMs = 10_000;
 export const staleMs = 120_000;
 
-/** @throws ToolError gpu-busy, interrupted; ConfigError output-unwritable. */
 export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await makeFolders(options.folder);
 	// Others' jobs write here too, but only delete what is theirs, as in /tmp.
@@ -64,14 +62,14 @@ function renewed(lock: Lock, path: string): Lock {
 	};
 }
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+async function pause(ms: number, signal: AbortSignal | undefined) {
 	await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((cause) => {
 		const message = "The wait for the GPU was interrupted.";
 		throw new ToolError({ code: "interrupted", message, cause });
 	});
 }
 
-function busy(options: GpuLockOptions, owner: string): ToolError {
+function busy(options: GpuLockOptions, owner: string) {
 	return new ToolError({
 		code: "gpu-busy",
 		message: `The GPU ${options.gpuUuid} was in use by ${owner} for the ${Math.round(options.waitMs / 1000)} s that this job waited.`,

@@ -62,7 +62,7 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 	});
 }
 
-function whyNot(record: ProcessRecord): string {
+function whyNot(record: ProcessRecord) {
 	const { state, wallMs, exitCode, signal, tail } = record;
 	const unknown = "so the GPU's clocks, power and foreign processes are unknown.";
 	if (state === "not-started") return `nvidia-smi is not installed, ${unknown}`;
@@ -140,7 +140,7 @@ export function untilFirst(firstMs: number, open: (settle: () => void) => void):
 	});
 }
 
-function describeEnd(record: ProcessRecord, name: string, silenceMs: number | undefined): string {
+function describeEnd(record: ProcessRecord, name: string, silenceMs: number | undefined) {
 	if (silenceMs !== undefined) return `${name} printed nothing for ${silenceMs / 1000} s and was stopped`;
 	if (record.state === "aborted") return `${name} was interrupted`;
 	if (record.state === "not-started") return `${name} is not installed`;

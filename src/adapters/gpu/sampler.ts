@@ -1,10 +1,14 @@
 // Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
-import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
+
+import { readFile, readlink } from "node:fs/promises";
+import { basename } from "node:path";
+import type { GpuProcess, ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import {
+	type AppRow,
 	dmonParser,
 	hasGpm,
 	parseAppLine,
@@ -12,8 +16,9 @@ import {
 	useSampleOf,
 } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
+import { groupOf } from "../process/lock-file.ts";
+import type { Processes } from "../process/processes.ts";
 import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
-import { watchProcesses } from "./processes.ts";
 
 interface GpuTelemetryOptions {
 	smi: Smi;
@@ -91,7 +96,7 @@ async function begin(watch: Watch): Promise<void> {
 	await watchForeignProcesses(choice, watch);
 }
 
-function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch): Promise<void> {
+function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch) {
 	const { clock, smi, everyMs, silenceMs, firstMs } = { ...defaults, ...watch.options };
 	return untilFirst(firstMs, (settle) => {
 		let misfits = 0;
@@ -123,7 +128,7 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 }
 
 /** Without these counters, dmon ends or leaves their columns out; that is no fault. */
-function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
+function watchCounters({ gpu }: GpuChoice, watch: Watch) {
 	const { clock, smi } = watch.options;
 	const parser = dmonParser();
 	const missing = `${gpu.name} offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.`;
@@ -141,7 +146,7 @@ function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
 	watch.streams.push(stream);
 }
 
-async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<void> {
+async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch) {
 	const { clock, smi } = watch.options;
 	const list = watchProcesses(gpu.uuid, smi.processes, (reading) => {
 		watch.processes.push(reading);
@@ -192,4 +197,79 @@ export function noTelemetry(): Telemetry {
 		degradations: () => [],
 		stop: nothing,
 	};
+}
+
+interface ProcessWatch {
+	push(line: string, atMs: number): void;
+	/** Processes that were there before; `idle` ones may stay. */
+	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
+}
+
+const gatherMs = 150;
+
+export function watchProcesses(
+	gpuUuid: string,
+	processes: Processes,
+	onReading: (reading: ProcessSample) => void,
+): ProcessWatch {
+	const owners = new Map<number, GpuProcess["owner"]>();
+	let rows: AppRow[] = [];
+	const ownerOf = async (row: AppRow): Promise<GpuProcess["owner"]> => {
+		if (row.pid === null) return "unknown";
+		const known = owners.get(row.pid);
+		if (known !== undefined && known !== "unknown") return known;
+		const owner = await findOwner(row.pid, row.name, processes);
+		owners.set(row.pid, owner);
+		return owner;
+	};
+	const describe = async (row: AppRow): Promise<GpuProcess> => ({
+		pid: row.pid,
+		name: basename(row.name),
+		memoryBytes: row.memoryBytes,
+		owner: await ownerOf(row),
+	});
+	const flush = async (atMs: number) => {
+		const read = lastOfEach(rows);
+		rows = [];
+		onReading({ atMs, processes: await Promise.all(read.map(describe)) });
+	};
+	return {
+		push(line, atMs) {
+			const row = parseAppLine(line);
+			if (row === null || row.gpuUuid !== gpuUuid) return;
+			rows.push(row);
+			if (rows.length === 1) setTimeout(() => void flush(atMs), gatherMs).unref();
+		},
+		async begin(present, idle) {
+			const others = present.filter(
+				(row) => row.gpuUuid === gpuUuid && (row.pid === null || !processes.owns(row.pid)),
+			);
+			for (const { pid } of others) if (pid !== null) owners.set(pid, idle ? "resident" : "foreign");
+			return Promise.all(others.map(describe));
+		},
+	};
+}
+
+function lastOfEach(rows: readonly AppRow[]) {
+	const numbered = new Map(rows.flatMap((row) => (row.pid === null ? [] : [[row.pid, row] as const])));
+	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];
+}
+
+/** In a container the number is the host's; here it may belong to another process. */
+async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
+	const group = await groupOf(pid);
+	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
+	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";
+}
+
+/** As called and as on disk (`python3`, `python3.12`); none for a process that is not here. */
+async function programsOf(pid: number) {
+	const paths = [
+		readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""),
+		readlink(`/proc/${pid}/exe`),
+	];
+	const found = await Promise.allSettled(paths);
+	return found.flatMap((result) =>
+		result.status === "fulfilled" && result.value !== "" ? [basename(result.value)] : [],
+	);
 }

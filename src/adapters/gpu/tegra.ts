@@ -78,7 +78,7 @@ export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Te
 	};
 }
 
-function caveats(sample: TelemetrySample, line: string): string[] {
+function caveats(sample: TelemetrySample, line: string) {
 	const { rail = null } = gpuPowerOf(line) ?? {};
 	return [
 		"tegrastats lists neither processes nor throttle reasons, so a foreign process on the GPU or throttling shows only in its clock and load.",

@@ -19,7 +19,6 @@ import { runWorker, type WorkerPlace } from "./worker-process.ts";
 
 export interface OnnxRuntimeOptions extends RuntimeChoice, WorkerPlace {
 	threads: number;
-	/** Absent: the system's name. */
 	cpuName?: string;
 }
 

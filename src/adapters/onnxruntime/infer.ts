@@ -71,8 +71,7 @@ export async function runCases(job: CasesJob, folder: string, place: WorkerPlace
 	return { state: "done", cases: inferred, wallMs };
 }
 
-/** Of the cases that a worker finished before it was killed. */
-async function readReplies(folder: string, done: number): Promise<CaseReply[]> {
+async function readReplies(folder: string, done: number) {
 	const replies: CaseReply[] = [];
 	for (let index = 0; index < done; index += 1) {
 		const reply = parseCaseReply(await readFile(join(folder, caseReplyName(index)), "utf8").catch(() => ""));

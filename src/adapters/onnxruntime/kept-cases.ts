@@ -61,18 +61,17 @@ async function keepCases(
 	found: readonly InferredCase[],
 	keyOf: KeyOf,
 	store: FileCache,
-): Promise<void> {
+) {
 	for (const one of asked) {
 		const answer = found.find(({ id }) => id === one.id);
 		if (answer?.state === "done") await keep(keyOf(one), answer.outputs, store);
 	}
 }
 
-/** All that the outputs depend on. */
 function caseKeys(job: ReferenceJob & Partial<EmulationJob>, runtime: readonly string[]) {
 	const { model, variant, precision = null } = job;
 	const shared = [...runtime, model.sha256, variant, precision];
-	return ({ inputs }: InferCase): string => {
+	return ({ inputs }: InferCase) => {
 		const hash = createHash("sha256").update(JSON.stringify(shared));
 		for (const [name, { dtype, shape, data }] of Object.entries(inputs))
 			hash.update(JSON.stringify([name, dtype, shape])).update(data);
@@ -82,7 +81,7 @@ function caseKeys(job: ReferenceJob & Partial<EmulationJob>, runtime: readonly s
 
 const fileName = "outputs.bin";
 
-async function recall(key: string, store: FileCache): Promise<Record<string, Tensor> | null> {
+async function recall(key: string, store: FileCache) {
 	return inNewFolder("trtgate-kept-", async (folder) => {
 		const path = join(folder, fileName);
 		const { reply } = fieldsOf(await store.fetch(key, { [fileName]: path }));
@@ -100,7 +99,7 @@ async function recall(key: string, store: FileCache): Promise<Record<string, Ten
 	});
 }
 
-async function keep(key: string, tensors: Readonly<Record<string, Tensor>>, store: FileCache): Promise<void> {
+async function keep(key: string, tensors: Readonly<Record<string, Tensor>>, store: FileCache) {
 	await inNewFolder("trtgate-kept-", async (folder) => {
 		const path = join(folder, fileName);
 		await writeFile(path, Buffer.concat(Object.values(tensors).map(({ data }) => data)));

@@ -14,7 +14,6 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { readInput } from "../process/input-file.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 
-/** Locations of the external data that may be read. */
 export function externalOf({ external }: ModelOnDisk): string[] {
 	return external.flatMap(({ location, path }) => (path === null ? [] : [location]));
 }
@@ -32,7 +31,6 @@ interface Copy {
 	external: string[];
 }
 
-/** Makes real copies, never links, because they are written to. */
 export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);
@@ -45,7 +43,7 @@ export async function copyExternal(model: ModelOnDisk, folder: string): Promise<
 	return copies.map(({ location }) => location);
 }
 
-async function copyWritable(source: string, target: string): Promise<void> {
+async function copyWritable(source: string, target: string) {
 	await makeFolders(dirname(target));
 	await orWriteError(copyFile(source, target, constants.COPYFILE_FICLONE), target);
 	await chmod(target, 0o600);
@@ -68,7 +66,7 @@ export async function placeModel(
 	return { path, bytes };
 }
 
-async function placeFile(source: string, target: string): Promise<number> {
+async function placeFile(source: string, target: string) {
 	const { size } = await stat(source);
 	await rm(target, { force: true });
 	// Not every file system can link, and none across two.

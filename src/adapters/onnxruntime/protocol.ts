@@ -18,10 +18,8 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
-	/** How each case runs in steps. */
 	sequence?: Sequence | undefined;
 	resultPath: string;
-	/** The process lives on for the next job. */
 	stays?: true;
 }
 
@@ -39,7 +37,6 @@ export interface BuildTask extends RuntimeJob {
 
 export interface InferTask extends RuntimeJob {
 	kind: "infer";
-	/** Absent: all. */
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	stopAtFirst?: true | undefined;
@@ -108,7 +105,7 @@ export function parseReply(text: string): Reply | null {
 	return kind === "defects" ? { kind } : null;
 }
 
-function parseObject(text: string): Fields | null {
+function parseObject(text: string) {
 	try {
 		const value: unknown = JSON.parse(text);
 		return isObject(value) ? value : null;
@@ -159,7 +156,7 @@ function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	return { states: states as DefectVerdict["states"], change: change ?? Infinity };
 }
 
-function isText(value: unknown): value is string {
+function isText(value: unknown) {
 	return typeof value === "string";
 }
 

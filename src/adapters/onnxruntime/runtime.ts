@@ -1,5 +1,12 @@
-// Decides which ONNX Runtime runs the models, and where its files are.
-import { checkInstalled, fetchNative, type NativeSource, nativeHome } from "./native.ts";
+// The ONNX Runtime that runs the models: the WebAssembly build, a native one that the user installed, or one that npm installs, pinned.
+
+import { randomBytes } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { access, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ToolError, usageError } from "../../core/errors.ts";
+import type { Processes } from "../process/processes.ts";
+import { classifyWriteError, makeFolders, orWriteError } from "../process/write-error.ts";
 import type { Flavour } from "./protocol.ts";
 import { ortVersion, wasmFolder } from "./wasm-files.ts";
 
@@ -22,7 +29,6 @@ export interface RuntimeChoice
 	onNative?: ((note: string) => void) | undefined;
 }
 
-/** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError usage, output-unwritable. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
 	const { flavour, nativeFolder, untrustedFolder, onNative } = choice;
 	if (flavour === "wasm" || (flavour === "auto" && nativeFolder === undefined))
@@ -32,4 +38,126 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
 	const version = nativeFolder === undefined ? ortVersion : await checkInstalled(home, untrustedFolder);
 	onNative?.(`Models run on the native ONNX Runtime ${version} at ${home}.`);
 	return { flavour: "native", version, folder };
+}
+
+interface PinnedPackage {
+	name: string;
+	version: string;
+	/** `dist.integrity` of the registry, without `sha512-`. */
+	sha512: string;
+}
+
+/** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
+export const pinnedNative: readonly PinnedPackage[] = [
+	{
+		name: "onnxruntime-node",
+		version: ortVersion,
+		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
+	},
+	{
+		name: "onnxruntime-common",
+		version: ortVersion,
+		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
+	},
+];
+
+interface NativeSource {
+	cacheFolder: string;
+	processes: Processes;
+	/** Base address of an npm registry; absent: npm's own setting. */
+	registry?: string | undefined;
+	packages?: readonly PinnedPackage[];
+	platform?: string;
+	arch?: string;
+	timeoutMs?: number;
+}
+
+/** At 20 Mbit/s the 114 MB take 45 s. */
+const installTimeoutMs = 10 * 60_000;
+
+/**
+ * @returns the folder from which `onnxruntime-node` resolves.
+ * @throws ToolError runtime-fetch, disk-full; ConfigError output-unwritable.
+ */
+export async function fetchNative(source: NativeSource): Promise<string> {
+	const { cacheFolder, platform = process.platform, arch = process.arch } = source;
+	const target = join(cacheFolder, `ort-native-${ortVersion}-${platform}-${arch}`);
+	if (existsSync(target)) return target;
+	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+	try {
+		await install(temporary, source);
+		await keepOnly(`${platform}/${arch}`, join(temporary, "node_modules/onnxruntime-node/bin/napi-v6"));
+		await rename(temporary, target).catch((error: unknown) => {
+			if (!existsSync(target)) throw classifyWriteError(error, target);
+		});
+		return target;
+	} finally {
+		await rm(temporary, { recursive: true, force: true }).catch(() => {});
+	}
+}
+
+async function install(folder: string, source: NativeSource) {
+	const { processes, registry, packages = pinnedNative, timeoutMs = installTimeoutMs } = source;
+	await makeFolders(folder);
+	const wanted = {
+		name: "trtgate-onnxruntime",
+		dependencies: Object.fromEntries(packages.map(({ name, version }) => [name, version])),
+	};
+	const locked = packages.map(({ name, version, sha512 }) => {
+		return [`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }];
+	});
+	const lock = { ...wanted, lockfileVersion: 3, packages: { "": wanted, ...Object.fromEntries(locked) } };
+	for (const [name, content] of Object.entries({ "package.json": wanted, "package-lock.json": lock }))
+		await orWriteError(writeFile(join(folder, name), JSON.stringify(content)), folder);
+	const quickly = ["--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+	const from = registry === undefined ? [] : [`--registry=${registry}`];
+	const argv = ["npm", "ci", "--ignore-scripts", ...quickly, ...from] as const;
+	const { state, exitCode, problem, tail } = await processes.run({ argv, cwd: folder, timeoutMs });
+	if (state === "exited" && exitCode === 0) return;
+	const ended = state === "exited" ? `npm ci ended with exit code ${exitCode}` : `npm ci was ${state}`;
+	throw failed(problem || ended, tail);
+}
+
+async function keepOnly(host: string, builds: string) {
+	if (!existsSync(join(builds, host))) throw failed(`it has no build for ${host.replace("/", " on ")}`, []);
+	for (const platform of await readdir(builds)) {
+		for (const arch of await readdir(join(builds, platform))) {
+			if (`${platform}/${arch}` !== host)
+				await rm(join(builds, platform, arch), { recursive: true, force: true });
+		}
+	}
+}
+
+function failed(why: string, tail: readonly string[]) {
+	return new ToolError({
+		code: "runtime-fetch",
+		message: `The native ONNX Runtime ${ortVersion} cannot be installed: ${why}.`,
+		excerpt: tail.slice(-5),
+		fix: "Set `onnxruntime: wasm`, name a folder with onnxruntime-node by onnxruntime-folder, or give this machine npm and a registry that it can reach.",
+	});
+}
+
+/** Resolves the user's folder exactly; Node would also search its parents. */
+function nativeHome(folder: string): string {
+	return join(folder, "node_modules", "onnxruntime-node");
+}
+
+/** The version of an ONNX Runtime that the user installed. @throws ConfigError usage. */
+async function checkInstalled(home: string, untrustedFolder: string | undefined): Promise<string> {
+	const real = await realpath(home).catch(() => home);
+	if (untrustedFolder !== undefined && real.startsWith(`${await realpath(untrustedFolder)}/`))
+		throw usageError(
+			`The ONNX Runtime at ${home} is in the workspace, where a pull request can change it.`,
+			"Install it outside, as below RUNNER_TEMP, or leave onnxruntime-folder out.",
+		);
+	const { platform, arch } = process;
+	try {
+		await access(join(home, "bin/napi-v6", platform, arch, "onnxruntime_binding.node"), constants.R_OK);
+		const { version }: { version?: unknown } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
+		if (typeof version === "string") return version;
+	} catch {}
+	throw usageError(
+		`There is no ONNX Runtime for ${platform} on ${arch} at ${home}.`,
+		"Name the folder in which `npm install onnxruntime-node` was run with onnxruntime-folder, or leave it out.",
+	);
 }

@@ -12,7 +12,6 @@ import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts"
 interface PinnedFile {
 	name: string;
 	bytes: number;
-	/** Lower-case hex. */
 	sha256: string;
 }
 
@@ -48,7 +47,6 @@ export const pinnedWasm: Pinned = {
 interface WasmSource {
 	wasmFolder: string;
 	cacheFolder: string;
-	/** For tests; else the files of the pinned version. */
 	pinned?: Pinned;
 }
 
@@ -106,7 +104,7 @@ async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
 }
 
 /** Two processes may do this at once; the first rename wins, and the other finds the same bytes. */
-async function install(target: string, files: readonly Unpacked[], pinned: Pinned): Promise<string> {
+async function install(target: string, files: readonly Unpacked[], pinned: Pinned) {
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {
 		await makeFolders(temporary);
@@ -128,7 +126,7 @@ async function install(target: string, files: readonly Unpacked[], pinned: Pinne
 	}
 }
 
-async function holds(folder: string, { wasm, module, api }: Pinned): Promise<boolean> {
+async function holds(folder: string, { wasm, module, api }: Pinned) {
 	for (const file of [wasm, module, api]) {
 		const bytes = await readFile(join(folder, file.name)).catch(() => null);
 		if (bytes === null || !fits(bytes, file)) return false;
@@ -136,6 +134,6 @@ async function holds(folder: string, { wasm, module, api }: Pinned): Promise<boo
 	return true;
 }
 
-function fits(bytes: Uint8Array, file: PinnedFile): boolean {
+function fits(bytes: Uint8Array, file: PinnedFile) {
 	return bytes.length === file.bytes && createHash("sha256").update(bytes).digest("hex") === file.sha256;
 }

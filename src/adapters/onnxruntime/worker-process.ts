@@ -6,8 +6,7 @@ import type { OnnxGraph, OnnxModel } from "../../core/onnx/model.ts";
 import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
-import { cutLines, lastLines } from "../process/lines.ts";
-import { openLog } from "../process/log.ts";
+import { cutLines, lastLines, openLog } from "../process/log.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Pipes, ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
@@ -23,7 +22,6 @@ interface WorkerLimits {
 	logPath: string;
 	timeoutMs: number;
 	onLine?(line: string): void;
-	/** Runs in a process of its own. */
 	isAlone?: boolean;
 }
 
@@ -37,7 +35,6 @@ const longestReply = 256 * 1024 * 1024;
 
 export type TaskOf<K extends Task["kind"]> = Omit<Extract<Task, { kind: K }>, "resultPath">;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full if the log or the job file cannot be written. */
 export async function runWorker<K extends Task["kind"]>(
 	task: TaskOf<K>,
 	{ nodePath, workerPath, processes }: WorkerPlace,
@@ -114,7 +111,7 @@ const tailLines = 40;
 
 const waiting = new WeakMap<Processes, Set<Host>>();
 
-function runHosted(job: Job, kind: string, processes: Processes): Promise<ProcessRecord> {
+function runHosted(job: Job, kind: string, processes: Processes) {
 	const hosts = waiting.get(processes) ?? new Set();
 	waiting.set(processes, hosts);
 	const host = [...hosts].find((each) => each.kind === kind) ?? createHost(kind, processes, hosts);
@@ -122,7 +119,7 @@ function runHosted(job: Job, kind: string, processes: Processes): Promise<Proces
 	return processes.busy(host.run(job));
 }
 
-function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host {
+function createHost(kind: string, processes: Processes, hosts: Set<Host>) {
 	const stop = new AbortController();
 	let pipes: Pipes | null = null;
 	let onLine: (line: string) => void = () => {};

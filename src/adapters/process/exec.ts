@@ -2,13 +2,12 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { exec } from "@actions/exec";
-import { cutLines, lastLines } from "./lines.ts";
+import { cutLines, lastLines } from "./log.ts";
 import { captureOutput, messageOf, type ProcessRecord, type ProcessState } from "./spawn.ts";
 
 export interface ExecOptions {
 	argv: readonly [string, ...string[]];
 	env: Readonly<Record<string, string | undefined>>;
-	/** A command that takes longer is abandoned. */
 	timeoutMs: number;
 	signal: AbortSignal;
 	captureBytes?: number;
@@ -63,7 +62,7 @@ async function run(
 }
 
 /** @actions/exec would search our own PATH. A relative folder would be inside the checkout. */
-function findProgram(name: string, path = ""): string | null {
+function findProgram(name: string, path = "") {
 	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
 	return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
 }

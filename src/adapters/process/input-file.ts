@@ -84,7 +84,7 @@ export async function readWhole(file: number, size: number): Promise<Uint8Array>
 	return bytes;
 }
 
-function checkFacts(facts: Stats, kind: InputKind, shown: string): void {
+function checkFacts(facts: Stats, kind: InputKind, shown: string) {
 	const fix = "Put the file itself there.";
 	if (!facts.isFile())
 		throw refused(kind, shown, { why: `it is ${kindOf(facts)}`, expected: ", a regular file", fix });
@@ -108,7 +108,6 @@ const reasons: Readonly<Record<string, string>> = {
 	ENXIO: "it is a device or a socket",
 };
 
-/** Unknown errors are returned unchanged. */
 export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
 	const code = errorCode(error);
 	if (code === "ENOENT" || code === "ENOTDIR") {
@@ -132,7 +131,7 @@ function refused(
 	{ unreadable, what }: InputKind,
 	path: string,
 	{ why, expected, fix, cause }: { why: string; expected: string; fix: string; cause?: unknown },
-): ConfigError {
+) {
 	const message = `${path} cannot be read: ${why}; expected ${what}${expected}.`;
 	return new ConfigError({ code: unreadable, message, cause, location: { path }, fix });
 }

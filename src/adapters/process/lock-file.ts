@@ -1,8 +1,9 @@
-// A lock file that names its owner, and is broken if its owner has died.
-import { createHash } from "node:crypto";
-import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
+// A lock file that names its owner, and is broken if its owner has died; how processes are told apart.
+import { createHash, randomBytes } from "node:crypto";
+import { link, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { describeSelf, type Owner, parseOwner, stateOfOwner } from "./owner.ts";
+import { fieldsOf } from "../../core/found.ts";
 import { classifyWriteError, errorCode, makeFolders } from "./write-error.ts";
 
 export interface Lock {
@@ -43,7 +44,7 @@ export async function tryLock(path: string, options: LockOptions = {}): Promise<
 	return { state: "busy", owner: null };
 }
 
-async function holds(text: string, path: string, { staleMs }: LockOptions): Promise<boolean> {
+async function holds(text: string, path: string, { staleMs }: LockOptions) {
 	const owner = parseOwner(text);
 	if (owner === null) return false;
 	const state = await stateOfOwner(owner);
@@ -56,7 +57,7 @@ async function holds(text: string, path: string, { staleMs }: LockOptions): Prom
 }
 
 /** A link appears whole or not at all, so a reader never sees half an owner. */
-async function claim(path: string, owner: Owner): Promise<void> {
+async function claim(path: string, owner: Owner) {
 	const temporary = `${path}.${owner.token}`;
 	try {
 		await writeFile(temporary, `${JSON.stringify(owner)}\n`);
@@ -68,7 +69,7 @@ async function claim(path: string, owner: Owner): Promise<void> {
 	}
 }
 
-async function readLock(path: string): Promise<string | null> {
+async function readLock(path: string) {
 	try {
 		return await readFile(path, "utf8");
 	} catch (error) {
@@ -82,7 +83,7 @@ async function readLock(path: string): Promise<string | null> {
  * check and removal. Who dies in between leaves a dead lock of this second kind, which is broken in the
  * same way.
  */
-async function removeDead(path: string, dead: string, options: LockOptions): Promise<boolean> {
+async function removeDead(path: string, dead: string, options: LockOptions) {
 	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);
 	const breaking = await tryLock(`${path}.${name}.breaking`, options);
 	if (breaking.state === "busy") return false;
@@ -97,7 +98,92 @@ async function removeDead(path: string, dead: string, options: LockOptions): Pro
 	}
 }
 
-async function releaseLock(path: string, owner: Owner): Promise<void> {
+async function releaseLock(path: string, owner: Owner) {
 	const text = await readLock(path);
 	if (text !== null && parseOwner(text)?.token === owner.token) await rm(path, { force: true });
+}
+
+interface Owner {
+	pid: number;
+	host: string;
+	/** The kernel's PID namespace; "" if unknown. */
+	space: string;
+	startedAt: string;
+	/** The kernel's start time of the process; "" if unknown. */
+	born: string;
+	token: string;
+}
+
+async function describeSelf(): Promise<Owner> {
+	const { pid } = process;
+	return {
+		pid,
+		host: hostname(),
+		space: await numberSpace(),
+		startedAt: new Date().toISOString(),
+		born: (await readStat(pid)).born ?? "",
+		token: randomBytes(8).toString("hex"),
+	};
+}
+
+/** null: not one of our locks. */
+function parseOwner(text: string): Owner | null {
+	try {
+		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
+		const wordOf = (value: unknown) => (typeof value === "string" ? value : "");
+		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string")
+			return null;
+		const words = { space: wordOf(space), born: wordOf(born) };
+		return { pid, host, startedAt: String(startedAt), token: String(token), ...words };
+	} catch {
+		return null;
+	}
+}
+
+export function describeOwner(owner: Owner | null): string {
+	return owner === null ? "another run" : `process ${owner.pid} on ${owner.host}, since ${owner.startedAt}`;
+}
+
+/** elsewhere: on another machine or in another container. */
+async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
+	const space = await numberSpace();
+	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space))
+		return "elsewhere";
+	try {
+		process.kill(owner.pid, 0);
+	} catch (error) {
+		if (errorCode(error) === "ESRCH") return "dead";
+	}
+	const { state, born } = await readStat(owner.pid);
+	// A zombie, which in a container may never be reaped.
+	if (state === "Z" || state === "X") return "dead";
+	return born === undefined || owner.born === "" || born === owner.born ? "alive" : "dead";
+}
+
+function numberSpace() {
+	return readlink("/proc/self/ns/pid").catch(() => "");
+}
+
+export async function groupOf(pid: number): Promise<number | null> {
+	const group = Number((await readStat(pid)).group);
+	return Number.isSafeInteger(group) && group > 0 ? group : null;
+}
+
+/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything. */
+async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
+	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+	if (text === null) return {};
+	const [state = "", , group = "", ...others] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+	return { state, group, born: others[16] ?? "" };
+}
+
+/** false if the group is gone. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+	try {
+		process.kill(process.platform === "win32" ? pid : -pid, signal);
+		return true;
+	} catch (error) {
+		// EPERM: someone in the group changed its user.
+		return errorCode(error) === "EPERM";
+	}
 }

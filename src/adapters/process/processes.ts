@@ -1,6 +1,6 @@
 // Runs the child processes of one invocation, ends them all on Ctrl-C, and adds up their time.
 import { type ExecOptions, execCommand } from "./exec.ts";
-import { signalGroup } from "./owner.ts";
+import { signalGroup } from "./lock-file.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {

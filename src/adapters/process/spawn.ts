@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { cutLines, type LineCutter, lastLines } from "./lines.ts";
-import { type LogFile, openLog } from "./log.ts";
-import { signalGroup } from "./owner.ts";
+import { signalGroup } from "./lock-file.ts";
+import { cutLines, type LogFile, lastLines, openLog } from "./log.ts";
 
 export interface ProcessOptions {
 	argv: readonly [string, ...string[]];
@@ -43,7 +42,6 @@ export interface ProcessRecord {
 	tail: string[];
 	stdout: string;
 	logPath: string | null;
-	/** Why it did not start or could not be ended; else "". */
 	problem: string;
 	argv: readonly string[];
 }
@@ -128,7 +126,7 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	return ending;
 }
 
-function startChild(options: ProcessOptions): ChildProcess {
+function startChild(options: ProcessOptions) {
 	const [program, ...args] = options.argv;
 	return spawn(program, args, {
 		cwd: options.cwd,
@@ -139,7 +137,7 @@ function startChild(options: ProcessOptions): ChildProcess {
 	});
 }
 
-function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
+function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions) {
 	input?.on("error", () => {});
 	if (text !== undefined) input?.end(text);
 	// Without file descriptors, a child has no streams at all, not even null.
@@ -148,12 +146,7 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 	talk({ input, output });
 }
 
-function pipe(
-	stream: Readable | null,
-	name: "out" | "err",
-	options: ProcessOptions,
-	sinks: Sinks,
-): LineCutter {
+function pipe(stream: Readable | null, name: "out" | "err", options: ProcessOptions, sinks: Sinks) {
 	const cutter = cutLines((line) => {
 		const noise = options.isNoise?.(line, name) === true;
 		if (!noise) sinks.tail.add(line);

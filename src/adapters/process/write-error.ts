@@ -17,7 +17,6 @@ const unwritable: Readonly<Record<string, string>> = {
 	ENAMETOOLONG: "its name is too long",
 };
 
-/** Unknown errors are returned unchanged. */
 export function classifyWriteError(error: unknown, path: string): unknown {
 	const code = errorCode(error);
 	if (fullDisk.has(code)) {
@@ -51,7 +50,7 @@ export function makeFolders(path: string): Promise<void> {
 	return orWriteError(makeWithParents(path), path);
 }
 
-async function makeWithParents(path: string): Promise<void> {
+async function makeWithParents(path: string) {
 	try {
 		await mkdir(path);
 	} catch (error) {
@@ -64,7 +63,6 @@ async function makeWithParents(path: string): Promise<void> {
 	}
 }
 
-/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function orWriteError<Value>(writing: Promise<Value>, path: string): Promise<Value> {
 	try {
 		return await writing;

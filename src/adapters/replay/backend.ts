@@ -18,7 +18,7 @@ import type {
 	ProfileResult,
 } from "../../ports/backend.ts";
 import type { Clock, Telemetry, ToolFailure } from "../../ports/world.ts";
-import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
+import type { RecordedRun, Recording } from "./recording.ts";
 
 const samplesPerMs = 1e7;
 
@@ -52,7 +52,7 @@ export function replay(recording: Recording, clock: Clock): { backend: Backend; 
 	return { backend, telemetry };
 }
 
-async function armOf(id: string, arm: "base" | "head", { recording }: Replay): Promise<RecordedArm | null> {
+async function armOf(id: string, arm: "base" | "head", { recording }: Replay) {
 	return (await recording.engine(id))?.[arm] ?? null;
 }
 
@@ -82,7 +82,7 @@ async function build(job: BuildJob, state: Replay): Promise<BuildRecord> {
 	return { ...described, ...recorded.build, state: "built", enginePath, log: logPath };
 }
 
-async function writeAll(path: string, content: string | Uint8Array): Promise<void> {
+async function writeAll(path: string, content: string | Uint8Array) {
 	await mkdir(dirname(path), { recursive: true });
 	await writeFile(path, content);
 }

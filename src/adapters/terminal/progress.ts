@@ -67,7 +67,7 @@ interface StageNow {
 
 const shownMs = 2000;
 
-function describeNow(now: StageNow, clock: Clock): string {
+function describeNow(now: StageNow, clock: Clock) {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
 	const since = sinceMs < shownMs ? "" : formatWait(sinceMs);
@@ -173,7 +173,6 @@ export function fitColumns(text: string, columns: number): string {
 	return points.length <= columns ? text : `${points.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
-/** `2 min 5 s`. */
 export function formatWait(ms: number): string {
 	const total = Math.max(0, Math.round(ms / 1_000));
 	if (total < 60) return `${total} s`;

@@ -27,7 +27,6 @@ export interface BuildFacts {
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);
 
-/** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity, ...more } =
 		fieldsOf(facts);
@@ -77,14 +76,14 @@ export async function buildRequest(
 export const hashOf = (text: string | Uint8Array): string =>
 	createHash("sha256").update(text).digest("hex").slice(0, 32);
 
-async function timingHash(path: string | undefined): Promise<string | null> {
+async function timingHash(path: string | undefined) {
 	if (path === undefined) return null;
 	const bytes = await readFile(path).catch(() => null);
 	return bytes === null ? null : hashOf(bytes);
 }
 
 /** Without this machine's folders, so that a checkout elsewhere finds the same. */
-function engineKey({ job, argv, files, places }: BuildRequest, machine: string): string {
+function engineKey({ job, argv, files, places }: BuildRequest, machine: string) {
 	// The timing cache is named after the engine, which another name does not change.
 	const flags = argv.filter(
 		(argument) => places.cache === undefined || !argument.endsWith(`=${places.cache}`),
@@ -92,7 +91,7 @@ function engineKey({ job, argv, files, places }: BuildRequest, machine: string):
 	return hashOf(JSON.stringify([machine, job.model.sha256, portableFlags(flags), files]));
 }
 
-function timingKey({ spec }: BuildJob, machine: string): string {
+function timingKey({ spec }: BuildJob, machine: string) {
 	return hashOf(JSON.stringify([machine, spec.id, spec.engine.precision]));
 }
 

@@ -179,11 +179,7 @@ async function describeBuilt(
  * The run that failed, or null if the plan loads. Even with --skipInference, trtexec logs that it loads what it
  * built; a version that does not is run once.
  */
-async function checkLoads(
-	{ job, places }: BuildRequest,
-	{ scan }: TrtexecRun,
-	context: TrtexecContext,
-): Promise<TrtexecRun | null> {
+async function checkLoads({ job, places }: BuildRequest, { scan }: TrtexecRun, context: TrtexecContext) {
 	if (scan.facts.deserialised) return null;
 	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
 	const checked = await runOnce({ job: { ...job, logPath }, places }, { task: "infer" }, context);
@@ -191,11 +187,7 @@ async function checkLoads(
 	return isLoaded ? null : checked;
 }
 
-function runOnce(
-	{ job, places }: PlacedJob,
-	task: Parameters<typeof runArgs>[2],
-	context: TrtexecContext,
-): Promise<TrtexecRun> {
+function runOnce({ job, places }: PlacedJob, task: Parameters<typeof runArgs>[2], context: TrtexecContext) {
 	const { logPath, timeoutMs, spec } = job;
 	const { onnx } = job.model;
 	return inWorkFolder(async (cwd) => {
@@ -210,7 +202,7 @@ function runOnce(
 	});
 }
 
-function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
+function hasFailed({ record, diagnosis }: TrtexecRun) {
 	const isFine =
 		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;

@@ -41,7 +41,7 @@ export async function calibrate(job: BuildJob, context: TrtexecContext): Promise
 function runWorker(
 	{ job, method, path }: { job: BuildJob; method: "entropy" | "minmax"; path: string },
 	context: TrtexecContext,
-): Promise<{ tensorrt: string }> {
+) {
 	const { worker, device, trtexec } = context;
 	const { assets, model, logPath, timeoutMs, calibrationCases: cases } = job;
 	if (worker?.calibrate === undefined || cases === undefined)
@@ -55,7 +55,7 @@ function runWorker(
 	});
 }
 
-function pythonNeeded(why: string, { trtexec }: TrtexecContext): ToolError {
+function pythonNeeded(why: string, { trtexec }: TrtexecContext) {
 	const message = `INT8 calibration needs TensorRT ${trtexec.version.text} in Python: ${why}.`;
 	const fix = "Install that version's Python package, or name a calibration cache.";
 	return new ToolError({ code: "tool-missing", message, fix });

@@ -1,5 +1,5 @@
 // What every job on TensorRT shares.
-import type { KernelFact } from "../../engine/core/explain/kernels.ts";
+import type { KernelFact } from "../../engine/core/explain/layers.ts";
 import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
@@ -42,6 +42,5 @@ export interface BuiltPlan {
 	sha256: string;
 	bytes: number;
 	modifiedMs: number;
-	/** null: the build did not state them. */
 	weightsBytes: number | null;
 }

@@ -8,7 +8,7 @@ import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecRun } from "./run.ts";
 
-function excerptOf(diagnosis: Diagnosis): string[] {
+function excerptOf(diagnosis: Diagnosis) {
 	return diagnosis.excerpt.map(({ line, text }) => `${line}: ${text}`);
 }
 
@@ -67,7 +67,7 @@ export function layersNote(layers: EngineLayers | null): string {
 	return `${layers.layers.length} layers, ${layers.layers.filter(isReformat).length} of them reformats.`;
 }
 
-function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
+function cacheNote({ timingCache }: BuildLogFacts, before: number | null) {
 	const { isKept, entries } = timingCache;
 	if (!isKept) return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
 	if (entries === null) return "The timing cache was kept; this TensorRT does not count its kernel timings.";
@@ -76,7 +76,6 @@ function cacheNote({ timingCache }: BuildLogFacts, before: number | null): strin
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-/** Without this machine's folders. */
 export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");

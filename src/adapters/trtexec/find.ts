@@ -24,7 +24,6 @@ export interface FindOptions {
 interface Tried {
 	program: string;
 	why: string;
-	/** That the loader did not find. */
 	library?: string | undefined;
 }
 
@@ -50,7 +49,7 @@ export async function findTrtexec(options: FindOptions): Promise<Found> {
 	return { state: "missing", tried, processes: options.processes };
 }
 
-async function candidates({ wanted, cwd, home, installFolders }: FindOptions): Promise<string[]> {
+async function candidates({ wanted, cwd, home, installFolders }: FindOptions) {
 	if (wanted !== undefined)
 		return [wanted.includes("/") && !isAbsolute(wanted) ? resolve(cwd, wanted) : wanted];
 	const folders = installFolders ?? [
@@ -60,8 +59,7 @@ async function candidates({ wanted, cwd, home, installFolders }: FindOptions): P
 	return ["trtexec", ...folders.map((folder) => join(folder, "trtexec"))];
 }
 
-/** `TensorRT-10.6.0.26/bin` and the like, newest first. */
-async function unpacked(parents: readonly string[]): Promise<string[]> {
+async function unpacked(parents: readonly string[]) {
 	const found: { name: string; folder: string }[] = [];
 	for (const parent of parents)
 		for (const name of await readdir(parent).catch(() => []))
@@ -84,7 +82,7 @@ async function withLibraries(
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...env, ...job.env } }) };
 }
 
-async function librariesBeside(named: string, processes: Processes): Promise<string | null> {
+async function librariesBeside(named: string, processes: Processes) {
 	const program = named.includes("/") ? named : await pathOf(named, processes);
 	if (program === undefined) return null;
 	const folder = join(dirname(await realpath(program).catch(() => program)), "..", "lib");
@@ -92,7 +90,7 @@ async function librariesBeside(named: string, processes: Processes): Promise<str
 	return names.some((name) => name.startsWith("libnvinfer.so")) ? folder : null;
 }
 
-async function pathOf(name: string, processes: Processes): Promise<string | undefined> {
+async function pathOf(name: string, processes: Processes) {
 	const { tail } = await processes.run({
 		argv: ["/bin/sh", "-c", 'command -v "$0"', name],
 		timeoutMs: probeTimeoutMs,

@@ -11,7 +11,7 @@ import { runArgs, SettingError } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
-import type { GoldenWorker, InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
+import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
@@ -48,7 +48,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	return { state: "failed", failure: { code: "tool-missing", message }, wallMs: 0 };
 }
 
-async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
+async function chooseWorker({ worker, trtexec, note }: TrtexecContext) {
 	const inTrtexec = (why: string) => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
 		return null;
@@ -144,7 +144,7 @@ async function inferCase(
 }
 
 /** trtexec silently reads a file of another type or of twice the size. */
-function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecContext): void {
+function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecContext) {
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(inputs)) {
 		const feed = wanted.get(name);
@@ -158,14 +158,14 @@ function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecCont
 	for (const missing of wanted.keys()) throw new CaseError(`the case gives no values for input ${missing}`);
 }
 
-function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext): string | null {
+function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext) {
 	const dtype = toDType(feed.dtype);
 	if (dtype !== tensor.dtype) return `is ${tensor.dtype}, the model's is ${dtype ?? feed.dtype}`;
 	if (dtype !== "int64" || !narrowsIntegers({ trtexec })) return null;
 	return `is int64, which TensorRT ${trtexec.version.text} takes as int32: install TensorRT's Python package, which converts it`;
 }
 
-function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
+function shapeMisfit(tensor: Tensor, { dims }: OnnxValue) {
 	const { shape, data } = tensor;
 	const bytes = tensorBytes(tensor);
 	if (data.length !== bytes)

@@ -98,22 +98,18 @@ function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTim
 }
 
 /** The weights, and one context for each stream: in parts where the version states them, else as their sum. */
-function peakMemoryOf(
-	{ memory }: BuildLogFacts,
-	known: number | null | undefined,
-	streams: number,
-): number | null {
+function peakMemoryOf({ memory }: BuildLogFacts, known: number | null | undefined, streams: number) {
 	const weights = known ?? memory.weights;
 	if (weights === null || memory.context === null) return memory.managed;
 	return Math.round(weights + memory.context * streams);
 }
 
-const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
+const middleOf = (values: Float64Array) => quantile(Float64Array.from(values).sort(), 0.5);
 
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,
 	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },
-): string | null {
+) {
 	if (streams === 1 && facts.iterations !== null && facts.iterations !== iterations)
 		return `The times file has ${iterations} iterations, but trtexec reports ${facts.iterations}.`;
 	const perSecond = (1000 * iterations) / wallMs;
@@ -128,11 +124,10 @@ function misfitOf(
 }
 
 /** trtexec's times are 32-bit: steps of 8 µs once a minute has passed. */
-function isApart(ratio: number, wallMs: number): boolean {
+function isApart(ratio: number, wallMs: number) {
 	return !(Math.abs(ratio - 1) <= 0.01 + 0.05 / wallMs);
 }
 
-/** `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
 	const parts = { "CUDA graph": mode.cudaGraph, "spin wait": mode.spinWait, transfers: mode.transfers };
 	return Object.entries(parts)

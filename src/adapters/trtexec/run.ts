@@ -15,7 +15,7 @@ import {
 } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 import { digestFile } from "../process/input-file.ts";
-import { lastLines } from "../process/lines.ts";
+import { lastLines } from "../process/log.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import type { BuiltPlan, TrtexecContext } from "./context.ts";
@@ -43,7 +43,6 @@ export interface TrtexecRun {
 const maxSearched = 5_000;
 const keptLast = 200;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<TrtexecRun> {
 	const scanner = createLogScan();
 	const lines = createLineFilter((line) => {
@@ -80,7 +79,7 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	return { record, scan, diagnosis };
 }
 
-async function appendVerbose(logPath: string, lines: readonly string[]): Promise<void> {
+async function appendVerbose(logPath: string, lines: readonly string[]) {
 	if (lines.length === 0) return;
 	const text = [`[trtgate: the last verbose lines, ${lines.length} of them]`, ...lines, ""].join("\n");
 	await orWriteError(appendFile(logPath, text), logPath);
@@ -109,10 +108,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 	};
 }
 
-async function lookFor(
-	paths: readonly string[],
-	cwd: string,
-): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
+async function lookFor(paths: readonly string[], cwd: string) {
 	const [wrote, absent]: [WrittenFile[], string[]] = [[], []];
 	for (const path of paths) {
 		const found = await stat(resolve(cwd, path)).catch(() => null);

@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import type { Result, WorkloadResult } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { readPatterns } from "../../adapters/files/sparsity.ts";
+import { fileModelReader, readPatterns } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { findDims } from "../../core/config/find-dims.ts";
 import {

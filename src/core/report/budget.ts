@@ -2,7 +2,6 @@
 
 export interface Detail {
 	environment: boolean;
-	/** Unchanged workloads and engines that were built. */
 	quietRows: boolean;
 	excerpts: boolean;
 	rows: number;
@@ -17,7 +16,6 @@ export const fullDetail: Detail = {
 	excerpts: true,
 	rows: 400,
 	foldedRows: 100,
-	// More would push the table off the screen.
 	highlights: 8,
 	sentences: true,
 };
@@ -37,7 +35,7 @@ export function utf8Bytes(text: string): number {
 }
 
 /** The last resort, so that a comment can always be posted. */
-function cut(text: string, limit: number): string {
+function cut(text: string, limit: number) {
 	const notice = "\n\n_Truncated here: the report is too large for a comment._\n";
 	const kept: string[] = [];
 	let bytes = utf8Bytes(notice);

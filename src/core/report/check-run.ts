@@ -88,7 +88,6 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 
 const maxAnnotations = 200;
 const titleChars = 250;
-/** GitHub's limit is 65,535. */
 const summaryLimit = 65_000;
 
 const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
@@ -97,8 +96,7 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 	internal: "trtgate itself is at fault",
 };
 
-/** `Could not decide (the runner is at fault, not the change; run it again): …`. */
-function title(result: Result): string {
+function title(result: Result) {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	const state = result.unverified === true ? `${unverifiedText}: ${label}` : capitalize(label);
@@ -114,7 +112,6 @@ interface CheckRunText {
 	})[];
 }
 
-/** An annotation without a location goes on the first line of the config. */
 export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	const conclusion = conclusions[result.outcome];
 	return {

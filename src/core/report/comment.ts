@@ -19,8 +19,7 @@ export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Removes what ends an HTML comment, a line or the id. */
-function encodeId(id: string): string {
+function encodeId(id: string) {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
 
@@ -29,7 +28,7 @@ export function renderMarker({ id, runId, attempt, sha }: Marker): string {
 	return `<!-- trtgate:${encodeId(id)} run:${whole(runId)} attempt:${whole(attempt)} sha:${hex} -->`;
 }
 
-function whole(value: number): number {
+function whole(value: number) {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
@@ -62,7 +61,6 @@ export function isOwnAuthor(author: { login: string; type: string } | null, logi
 }
 
 const commentLimit = 65_536;
-/** Room for the note that a comment is outdated. */
 const noteChars = 400;
 
 export function renderComment(result: Result, marker: Marker, shown: Shown): string {
@@ -70,7 +68,6 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 	return first + renderMarkdown(result, { limit: commentLimit - noteChars - first.length, ...shown });
 }
 
-/** A run that measures another commit than the one that a comment is about. */
 interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
 	url: string;
 }
@@ -116,7 +113,6 @@ export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 /** Runs of one event, ref and workflow share an alarm. */
 export interface AlarmSource {
 	event: string;
-	/** Full name, e.g. `refs/heads/main`. */
 	ref: string;
 	/** File name of the workflow, or its name if that is unknown. */
 	workflow: string;
@@ -170,8 +166,7 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 
-function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown): string {
-	// The page of the repository, from that of the run.
+function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown) {
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
 	const link = (text: string, path: string) => (page === undefined ? text : `[${text}](${page}/${path})`);
 	return `Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}.`;

@@ -1,5 +1,5 @@
 // Formats comparisons with their intervals.
-import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
+import type { Arm, BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
 import { cleanMessage } from "../text/escape.ts";
 import { counted, present, withCaveat } from "../text/labels.ts";
@@ -29,19 +29,16 @@ export function levelText(comparison: Comparison): string {
 	return `${Number((comparison.level * 100).toPrecision(4))} %`;
 }
 
-/** `+4.2 % (99 % interval +3.7 % … +4.6 %)`. */
 export function changeWithInterval(comparison: Comparison): string {
 	if (comparison.interval === null) return changeText(comparison);
 	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
 }
 
-/** `16 interleaved pairs, 1 of them disturbed and set aside`. */
 export function pairsText({ pairs, setAside }: Comparison): string {
 	const aside = setAside === undefined ? "" : `, ${formatCount(setAside)} of them disturbed and set aside`;
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each side)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return present([
@@ -56,11 +53,24 @@ export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
+/** A row for each side that was measured. */
+export function sidesOf<One extends Record<Arm, unknown>>(one: One) {
+	type Stats = NonNullable<One[Arm]>;
+	return (["base", "head"] as const).flatMap((side) => {
+		const stats = one[side];
+		return stats == null ? [] : [{ ...one, side, stats: stats as Stats }];
+	});
+}
+
+/** The head's row has the change. */
+export function sideChange({ side, comparison }: { side: Arm; comparison: Comparison }): string {
+	return side === "head" ? changeWithInterval(comparison) : "";
+}
+
 export function codeSentences(what: string, name: string | undefined): string[] {
 	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
 }
 
-/** `Warns at 2 %, fails at 10 %.` */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
 	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;

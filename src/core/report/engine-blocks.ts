@@ -69,7 +69,6 @@ function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow
 	];
 }
 
-/** @param label names the regions of the page. */
 export function diffBlocks(diff: EngineDiff, label: string): Block[] {
 	const unit = unitOf(diff);
 	const texts = present([headlineOf(diff, unit), accountSentence(diff, unit), ...machineSentences(diff)]);
@@ -122,7 +121,7 @@ function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer
 	];
 }
 
-function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
+function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit) {
 	const totals = shown.map(({ totalMs }) => unit.format(totalMs)).join(" → ");
 	const how =
 		unit.of === "work"
@@ -134,7 +133,6 @@ function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 	);
 }
 
-/** @param isOpen the workload needs attention. */
 export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
 	const { layers, explanation } = workload;
 	const shown = arms.flatMap((arm) => (layers?.[arm]?.layers.length ? [{ arm, own: layers[arm] }] : []));

@@ -40,7 +40,7 @@ function render(
 	parts: readonly { title: string; blocks: readonly Block[] }[],
 	format: Exclude<PageFormat, "json">,
 	options: { about: string; mostRows: number },
-): string {
+) {
 	if (format === "html") {
 		const drawn = parts.map(({ title, blocks }, at) => section(title, drawHtml(blocks), `engine-${at + 1}`));
 		return renderPage(`trtgate: ${options.about}`, html`<main>\n${drawn}</main>\n`);

@@ -18,12 +18,10 @@ const minus = "\u2212";
 export interface LayerUnit {
 	name: "ms" | "µs" | "M instructions";
 	of: "time" | "work";
-	/** `7.53`, without the unit. */
 	format(ms: number): string;
 	formatChange(ms: number): string;
 }
 
-/** All layers of an engine use the unit that fits the slowest. */
 export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
 	const isLong = longestMs >= 1 || unit !== undefined;
 	const digits = isLong && unit === undefined ? 3 : 2;
@@ -45,8 +43,7 @@ export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
 	return layerUnit(longest, unit);
 }
 
-/** ` ± 0.25`; empty for a count, which is exact. */
-function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
+function withinText(halfWidthMs: number | null, unit: LayerUnit) {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
@@ -66,7 +63,7 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 	return isSignificant ? "cause unknown: no rule applies" : "";
 }
 
-function workText(part: EnginePart | null): string {
+function workText(part: EnginePart | null) {
 	const operations = part?.operations ?? 0;
 	const [unit, size] = operations < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
 	return present([
@@ -75,7 +72,7 @@ function workText(part: EnginePart | null): string {
 	]).join(", ");
 }
 
-function boundText(part: EnginePart | null): string {
+function boundText(part: EnginePart | null) {
 	const { roofline } = part ?? {};
 	return roofline === undefined
 		? ""
@@ -86,7 +83,6 @@ export function partText(part: EnginePart): string {
 	return present([workText(part), boundText(part)]).join(" · ");
 }
 
-/** Work, evidence, how sure the match is, and what to try. */
 export function detailTexts(row: EngineRow): string[] {
 	const { causes, isSignificant, changeMs, tier, confidence, label, base, head } = row;
 	const changes = [workText, boundText].flatMap((textOf) => {
@@ -105,13 +101,11 @@ export function detailTexts(row: EngineRow): string[] {
 	]);
 }
 
-/** `+0.89 ± 0.25 µs: `block1 + relu` (total; the same in 24 of 24) – no longer fused: 1 kernel → 3`. */
-function rowSentence(row: EngineRow, unit: LayerUnit): string {
+function rowSentence(row: EngineRow, unit: LayerUnit) {
 	const [change, cause] = [changeText(row, unit), causeText(row)];
 	return `${change === "" ? "" : `${change} ${unit.name}: `}${groupText(row)}${cause === "" ? "" : ` – ${cause}`}`;
 }
 
-/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; …` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
 	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
@@ -191,7 +185,7 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 /** `weights changed` of `weights changed: 432 → 1,728 values; …`. */
 const kindOf = (says: string) => says.split(/[:;]/, 1)[0] ?? "";
 
-function kindPhrase(cause: EngineCause | undefined, count: number): string {
+function kindPhrase(cause: EngineCause | undefined, count: number) {
 	if (cause === undefined) return "";
 	const what = kindOf(cause.says);
 	if (cause.kind === "added") return counted(count, `${what} kernel`);

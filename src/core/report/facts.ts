@@ -35,7 +35,6 @@ export function gateLabel(gate: GateName, backend: BackendFacts): string {
 	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
 }
 
-/** `3 of 5 merged, 1 missing, 1 refused`. */
 export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]) => parts.filter((part) => part.state === state).length;
 	const merged = count("merged");
@@ -68,7 +67,6 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0`, if the versions differ. */
 function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts) => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
@@ -77,13 +75,11 @@ function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, str
 
 type Fact = readonly [label: string, value: string];
 
-/** Where it ran. */
 export function placeFacts(result: Result): Fact[] {
 	const { backend, baseBackend = backend } = result;
 	const parts = partsToReport(result);
 	const measured: Fact[] = [
 		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
-		// Two versions are shown with their sides.
 		...(baseBackend.version === backend.version
 			? [["software", `${cleanName(backend.name)} ${cleanName(backend.version, 40)}`] as const]
 			: []),
@@ -94,7 +90,6 @@ export function placeFacts(result: Result): Fact[] {
 	];
 }
 
-/** Noise and detectable change are those of the worst workload. */
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment, workloads, durationMs } = result;
 	const largest = (of: "runCv" | "detectable") => {
@@ -120,7 +115,7 @@ export function jobFacts(result: Result): Fact[] {
 }
 
 /** The run could not start, so a missing base made no difference. */
-function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
+function isUnmeasured({ errors, builds, golden, workloads, gates }: Result) {
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }
 

@@ -49,11 +49,11 @@ const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> =
 	tegrastats: { sm: "GPU load", memory: "memory controller load" },
 };
 
-function shown(value: number | null | undefined, format: (value: number) => string): string {
+function shown(value: number | null | undefined, format: (value: number) => string) {
 	return value == null ? "" : format(value);
 }
 
-function whole(value: number | null, unit: string): string {
+function whole(value: number | null, unit: string) {
 	return shown(value, (number) => `${Math.round(number)} ${unit}`);
 }
 

@@ -17,7 +17,6 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 	return verdicts.filter(({ scope }) => scope !== "set");
 }
 
-/** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope === "set" && fault === undefined);
@@ -46,19 +45,18 @@ export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slic
 }
 
 /** The value as a multiple of its limit; null if that has no meaning. */
-function timesTheCap({ bound, got, allowed }: GoldenCheck): number | null {
+function timesTheCap({ bound, got, allowed }: GoldenCheck) {
 	if (bound !== "at-most" || typeof got !== "number" || allowed === null || allowed <= 0) return null;
 	const times = got / allowed;
 	return Number.isFinite(times) ? times : null;
 }
 
-/** The multiple of its limit; a check without one (shape, non-finite) is worse than all. */
 export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
 
 /** More digits if a short form would make two different numbers look the same. */
-function toldApart(value: Numeric | null, other: Numeric | null): string {
+function toldApart(value: Numeric | null, other: Numeric | null) {
 	const short = formatValue(value);
 	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;
 }
@@ -77,12 +75,12 @@ export function apartTexts({ got, expected }: GoldenElement): { got: string; exp
 }
 
 /** More digits near one, so that a near miss does not read as `1 times`. */
-function timesText(times: number): string {
+function timesText(times: number) {
 	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
 	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);
 }
 
-function demandText(check: GoldenCheck): string {
+function demandText(check: GoldenCheck) {
 	if (check.allowed === null) return "";
 	const allowed = formatValue(check.allowed);
 	if (check.bound === "at-least") return ` (at least ${allowed} required)`;
@@ -101,7 +99,6 @@ export function worstText({ worst }: GoldenCheck): string | null {
 	return `[${worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`;
 }
 
-/** `≤ 1e-3`; `≥ 0.99`; a dash. */
 export function allowedText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "–" : `${bound === "at-least" ? "≥" : "≤"} ${formatValue(allowed)}`;
 }

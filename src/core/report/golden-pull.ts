@@ -15,7 +15,6 @@ export interface RecordedGolden {
 	model: string;
 	path: string;
 	manifest: GoldenManifest;
-	/** The previous revision; null for the first. */
 	before: string | null;
 	/** null for the first, or if the previous tensors cannot be read. */
 	change: GoldenChange | null;
@@ -39,7 +38,6 @@ export function goldenTrailer(branch: string): string {
 }
 
 const maxTitleChars = 200;
-/** GitHub takes 65,536 characters. */
 const maxBodyChars = 65_000;
 const maxReasonChars = 1000;
 
@@ -69,14 +67,13 @@ export function goldenCommitMessage(pull: GoldenPull): string {
 }
 
 /** GitHub notifies `@NAME` and closes `fixes #12` even in a commit message. */
-function inertText(text: string): string {
+function inertText(text: string) {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
 		.replace(/(#|\bGH-)(?=\d)/gi, "$1\u200d")
 		.replace(/:\/\//g, ":\u200d//");
 }
 
-/** Rows of each table, fewer if the whole would be too long. */
 const rowLimits = [100, 30, 10, 3, 0];
 
 export function goldenPullBody(pull: GoldenPull): string {
@@ -93,7 +90,7 @@ const recordedText =
 const calibratedText =
 	"Limits calibrated on engines: each engine's own error to the golden, and the limit that follows from it. Inputs and outputs are as they were. Merge only if these engines are known to be right.";
 
-function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number): string {
+function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number) {
 	const blocks: Block[] = [
 		sentence(`Why: ${said(reason, maxReasonChars)} — ${said(author, 80)}`),
 		sentence(`${calibrated ? calibratedText : recordedText} Models of ${commit}.`),
@@ -108,7 +105,7 @@ function bodyWith({ goldens, reason, author, commit, notes, calibrated }: Golden
 }
 
 /** Backticks in text written by people must not pair up with those of the next text. */
-function said(text: string, maxChars: number): string {
+function said(text: string, maxChars: number) {
 	return cleanMessage(text, maxChars).replaceAll("`", "'");
 }
 
@@ -139,7 +136,7 @@ const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
 	plain("why", ({ why }) => said(why, 200)),
 ];
 
-function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
+function evidenceBlocks({ calibration = [] }: GoldenManifest) {
 	return calibration
 		.filter(({ at }) => at === calibration[0]?.at)
 		.flatMap(({ engine, precision, backend, version, device, limits }) => {

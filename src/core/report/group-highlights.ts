@@ -30,7 +30,6 @@ function isKnown(highlight: Highlight): highlight is Known {
 	return highlight.about !== undefined;
 }
 
-/** What all subjects have in common: `{ model }` of two engines. */
 export function commonSubject([first, ...others]: readonly Subject[]): Subject {
 	const same = (key: keyof Subject) => others.every((other) => other[key] === first?.[key]);
 	const depth = levels.findIndex((level) => !same(level));

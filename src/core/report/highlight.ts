@@ -9,12 +9,9 @@ export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "no
 export interface Highlight {
 	severity: HighlightSeverity;
 	topic: readonly [one: string, many: string];
-	/** The title begins with its name. */
 	about?: Subject;
 	title: string;
-	/** Subjects that it stands for, if there are several. */
 	count?: number;
-	/** A line for each thing that fails, such as an output. */
 	lines?: readonly string[];
 	sentences: readonly string[];
 	fix?: string;
@@ -43,7 +40,7 @@ const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;
 
-function cut(text: string, maxWords: number): string {
+function cut(text: string, maxWords: number) {
 	let left = maxWords;
 	const words = text.split(" ");
 	const end = words.findIndex((word) => {

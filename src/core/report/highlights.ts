@@ -20,7 +20,7 @@ const statusLabels = {
 	error: ["could not be judged", "could not be judged"],
 } as const;
 
-function blockingFindings({ findings }: Result, gate: GateResult): Result["findings"] {
+function blockingFindings({ findings }: Result, gate: GateResult) {
 	if (gate.gate !== "preflight") return [];
 	return findings.filter(
 		({ severity, arm, part, model, engine = gate.engine }) =>
@@ -51,7 +51,6 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 /** Whose highlights come first among those of one severity. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
-/** One highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = new GateIndex(result);
 	const rank = ({ id }: ReportSection) =>
@@ -71,7 +70,7 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 	return { result, highlights: all, lead: leadOf(result, all), rows: workloadRows(result) };
 }
 
-function topicsText(all: readonly Highlight[]): string {
+function topicsText(all: readonly Highlight[]) {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
 		counted(
 			list.reduce((sum, { count = 1 }) => sum + count, 0),
@@ -83,7 +82,7 @@ function topicsText(all: readonly Highlight[]): string {
 	return present([...topics.slice(0, 5), hidden > 0 && `${hidden} other kinds`]).join(", ");
 }
 
-function checksText({ gates }: Result): string {
+function checksText({ gates }: Result) {
 	const total = gates.length;
 	const passing = gates.filter(({ status }) => status === "pass").length;
 	if (total === 0) return "nothing was checked";
@@ -92,7 +91,7 @@ function checksText({ gates }: Result): string {
 }
 
 /** A green result must not suggest that outputs were compared if none were. */
-function uncheckedText({ outcome, builds, gates, golden }: Result): string {
+function uncheckedText({ outcome, builds, gates, golden }: Result) {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
 	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
@@ -101,7 +100,7 @@ function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	return `outputs${which} not checked: no golden`;
 }
 
-function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]) {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],
 	);
@@ -112,8 +111,7 @@ function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[])
 		: "any slowdown is ruled out";
 }
 
-/** Of a run on two versions, the decision is the news. */
-function upgradeText(result: Result): string {
+function upgradeText(result: Result) {
 	const [upgrade, ...others] = upgradesOf(result);
 	if (upgrade === undefined || others.length > 0) return "";
 	const { from, to, decision } = upgrade;
@@ -121,13 +119,12 @@ function upgradeText(result: Result): string {
 }
 
 /** The worst of all, unless the whole run has news of its own. */
-function leadOf(result: Result, [worst]: readonly Highlight[]): Highlight | undefined {
+function leadOf(result: Result, [worst]: readonly Highlight[]) {
 	const isOwnNews = result.partial !== undefined || upgradeText(result) !== "";
 	const isMinor = worst?.severity === "note" && result.outcome !== "pass";
 	return isOwnNews || isMinor ? undefined : worst;
 }
 
-/** `segmenter · fp32 does not match its goldens in 2 of 2 cases; 1 slowdown · 14 of 16 checks pass`. */
 export function leadLine({ result, highlights: all, lead }: ReportContext): string {
 	if (lead === undefined) return headline(result, all);
 	const found = present([
@@ -137,11 +134,10 @@ export function leadLine({ result, highlights: all, lead }: ReportContext): stri
 	return [found, ...endTexts(result, all)].join(" · ");
 }
 
-function endTexts(result: Result, all: readonly Highlight[]): string[] {
+function endTexts(result: Result, all: readonly Highlight[]) {
 	return present([checksText(result), uncheckedText(result), ruledOutText(result, all)]);
 }
 
-/** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
 	return present([

@@ -37,7 +37,6 @@ export class GateIndex {
 		return this.#gates.get(gateKey(gate, subject)) ?? [];
 	}
 
-	/** The worst, of some cases if they are given; undefined if nothing was judged. */
 	status(gate: GateName, subject: GateSubject, cases?: ReadonlySet<string>): GateStatus | undefined {
 		const own = this.of(gate, subject).filter((one) => cases?.has(one.case ?? "") ?? true);
 		return own.length === 0 ? undefined : worstOutcome(own.map(({ status }) => status));

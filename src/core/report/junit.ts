@@ -4,17 +4,17 @@ import { cleanMessage, cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
 import { backendOf, gateLabel } from "./facts.ts";
 
-function attributes(values: Readonly<Record<string, string | number>>): string {
+function attributes(values: Readonly<Record<string, string | number>>) {
 	return Object.entries(values)
 		.map(([name, value]) => ` ${name}="${escapeXml(String(value))}"`)
 		.join("");
 }
 
-function element(tag: string, message: string, type: string): string {
+function element(tag: string, message: string, type: string) {
 	return `<${tag}${attributes({ message: cleanMessage(message, 1000), type })}/>`;
 }
 
-function testcase(classname: string, name: string, body: string): string {
+function testcase(classname: string, name: string, body: string) {
 	const head = `\t\t<testcase${attributes({ classname, name })}`;
 	return body === "" ? `${head}/>` : `${head}>${body}</testcase>`;
 }
@@ -28,7 +28,7 @@ const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 	error: ({ message, gate }) => element("error", message, gate),
 };
 
-function gateCase(gate: GateResult, result: Result): string {
+function gateCase(gate: GateResult, result: Result) {
 	const place = [gate.engine, gate.workload, gate.case]
 		.filter((part) => part !== undefined)
 		.map((part) => cleanName(part));

@@ -26,8 +26,7 @@ import {
 } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** Escaped, with what stood between backticks as code. */
-function inlineMarkdown(text: string): string {
+function inlineMarkdown(text: string) {
 	return codePieces(text)
 		.map((piece, index) => (index % 2 === 1 ? markdownCode(piece) : escapeMarkdown(piece)))
 		.join("");
@@ -54,18 +53,18 @@ export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[]
 	return blocks.map((block) => drawBlock(drawers, block)).filter((part) => part !== "");
 }
 
-function foldedMarkdown(title: string, parts: readonly string[]): string {
+function foldedMarkdown(title: string, parts: readonly string[]) {
 	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
 const summaryOf = (part: string) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
 
-function foldAs(summary: string, parts: readonly string[]): string {
+function foldAs(summary: string, parts: readonly string[]) {
 	return `<details><summary>${summary}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
 /** Folded parts become one at the end, so that the news fits on one screen. */
-function foldTogether(parts: readonly string[]): string[] {
+function foldTogether(parts: readonly string[]) {
 	const folded = parts.filter((part) => summaryOf(part) !== undefined);
 	if (folded.length < 2) return [...parts];
 	const all = foldAs(folded.map(summaryOf).join(" · "), folded);
@@ -73,12 +72,12 @@ function foldTogether(parts: readonly string[]): string[] {
 }
 
 /** Nothing to do: what is not folded joins the rest. */
-function foldAll(parts: readonly string[]): string[] {
+function foldAll(parts: readonly string[]) {
 	if (parts.length === 0) return [];
 	return [foldAs(present(parts.map(summaryOf)).join(" · ") || "details", parts)];
 }
 
-function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number): string {
+function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number) {
 	if (rows.length === 0) return "";
 	if (most === 0) return `${counted(rows.length + beyond, noun)}, in \`report.html\`.`;
 	const shown = columnsIn("markdown", columns);
@@ -98,8 +97,7 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 	return `${[line(shown.map(({ title }) => title)), rule, ...lines].join("\n")}${more}`;
 }
 
-/** What to do is below all of them. */
-function highlightMarkdown(whole: Highlight, detail: Detail, isLead = false): string {
+function highlightMarkdown(whole: Highlight, detail: Detail, isLead = false) {
 	const short = brief({ ...whole, fix: undefined }, maxWords);
 	const { severity, title, lines = [], sentences, excerpt = [] } = short;
 	const end = sentences.length === 0 || /[.!?…]$/.test(title) ? "" : ".";
@@ -138,7 +136,7 @@ export function linksMarkdown(links: ReportLinks): string {
 	].join(" · ");
 }
 
-function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
+function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown) {
 	const facts = [armsText(result, change), ...placeFacts(result).map(([, value]) => value)].map(
 		escapeMarkdown,
 	);
@@ -150,7 +148,6 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 
 export interface Shown {
 	links?: ReportLinks;
-	/** The name of the job or the config, if one page has several reports. */
 	label?: string;
 	/** Commit of the pull request, if GitHub's merge of it is what was tested. */
 	change?: string;
@@ -172,7 +169,7 @@ function sectionParts(context: ReportContext, sections: readonly ReportSection[]
 	});
 }
 
-function titleLine(context: ReportContext, { label, change }: Shown): string {
+function titleLine(context: ReportContext, { label, change }: Shown) {
 	const { result } = context;
 	const commit = change ?? result.arms.head.commit;
 	const title = [gateTitle(result.backend), label, commit?.slice(0, 7)]
@@ -190,7 +187,6 @@ interface MarkdownOptions extends Shown {
 	sections?: readonly ReportSection[];
 }
 
-/** At most 65,000 characters and bytes unless `limit` is given. */
 export function renderMarkdown(
 	result: Result,
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},

@@ -12,10 +12,7 @@ import { cleanText, shorten } from "../text/escape.ts";
 const maxChars = 64 * 1024 * 1024;
 const schemaVersion = 1;
 
-function invalid(
-	path: string,
-	{ pointer, expected, got, fix, cause }: SchemaProblem & { cause?: unknown },
-): ConfigError {
+function invalid(path: string, { pointer, expected, got, fix, cause }: SchemaProblem & { cause?: unknown }) {
 	const where = pointer === "" ? path : `${path} at ${cleanText(shorten(pointer, 200))}`;
 	return new ConfigError({
 		code: "result-invalid",
@@ -40,8 +37,7 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-/** Gives a better message than the schema would. */
-function checkVersion(value: unknown, path: string): void {
+function checkVersion(value: unknown, path: string) {
 	const version =
 		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
 	if (version === schemaVersion || version === undefined) return;
@@ -53,7 +49,6 @@ function checkVersion(value: unknown, path: string): void {
 	});
 }
 
-/** @throws ConfigError result-invalid, with the place, what was expected and what was found. */
 export function parseResult(text: string, path: string): Result {
 	const value = parseJson(text, path);
 	checkVersion(value, path);

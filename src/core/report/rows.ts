@@ -20,11 +20,8 @@ export interface WorkloadRow {
 	workload: WorkloadResult;
 	verdict: string;
 	tone: Tone;
-	/** May be folded. */
 	isUnchanged: boolean;
-	/** Whatever its goldens show. */
 	isSpeedUnchanged: boolean;
-	/** Cases that match, and the tone of the worst verdict. */
 	golden: { match: number; total: number; tone: Tone } | null;
 	texts: ReturnType<typeof textsOf>;
 }
@@ -87,13 +84,12 @@ export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): strin
 	return `${arm}, ${isMixed ? "median or instructions" : "median"}`;
 }
 
-function levelText(workload: WorkloadResult, arm: Arm): string {
+function levelText(workload: WorkloadResult, arm: Arm) {
 	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
 	if (level === undefined) return dash;
 	return workload.work === undefined ? formatMs(level) : formatWork(level);
 }
 
-/** `742 → 743 MiB`; a single size if only one side was measured. */
 export function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	const [from = dash, to] = [base, head].flatMap((arm) =>
 		arm === null ? [] : [arm.peakMemoryBytes === null ? dash : formatBytes(arm.peakMemoryBytes)],

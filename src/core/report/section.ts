@@ -12,7 +12,6 @@ import type { WorkloadRow } from "./rows.ts";
 export interface ReportContext {
 	result: Result;
 	highlights: readonly Highlight[];
-	/** What the first line of a comment names. */
 	lead: Highlight | undefined;
 	rows: readonly WorkloadRow[];
 }
@@ -20,7 +19,6 @@ export interface ReportContext {
 interface View {
 	format: Format;
 	detail: Detail;
-	/** Path of `result.json`, for commands to copy. */
 	resultPath?: string;
 }
 
@@ -36,11 +34,9 @@ export interface Column<Row> {
 	axis?: Markup;
 	/** All formats unless given; HTML only if there is no text. */
 	formats?: readonly Format[];
-	/** Backticks mark code. */
 	text?(row: Row): string;
 	/** Replaces the text in HTML. */
 	cell?(row: Row): Piece;
-	/** Makes the text a label. */
 	tone?(row: Row): Tone | null;
 	/** If it is not the text; null goes last. */
 	sortBy?(row: Row): number | string | null;
@@ -65,9 +61,7 @@ export type Block =
 	| { kind: "table"; table: Table }
 	/** isLead: its title is in the first line already. */
 	| { kind: "highlight"; highlight: Highlight; isLead?: boolean }
-	/** Shown only in HTML. */
 	| { kind: "figure"; drawn: Piece }
-	/** A terminal leaves it out. */
 	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
 
 export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
@@ -77,12 +71,9 @@ export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
 }
 
 interface Shown {
-	/** Without one the blocks stand by themselves. */
 	title?: string;
 	blocks: readonly Block[];
-	/** In HTML. */
 	isFolded?: boolean;
-	/** In Markdown. */
 	isOpen?: boolean;
 }
 
@@ -116,7 +107,6 @@ export const [heading, numeric] = [columnOf("heading"), columnOf("numeric")];
 export const [code, long] = [columnOf("code"), columnOf("wraps")];
 export const plain: MakeColumn = (title, text, more) => ({ title, text, ...more });
 
-/** Sorted by its numbers. */
 export function numbers<Row>(
 	title: string,
 	of: (row: Row) => number | null | undefined,
@@ -150,7 +140,6 @@ export function shownSections(
 	return [...shown.filter(({ isLate }) => !isLate), ...shown.filter(({ isLate }) => isLate)];
 }
 
-/** HTML draws cells, the others need a text. */
 export function columnsIn<Row>(format: Format, columns: readonly Column<Row>[]): Column<Row>[] {
 	return columns.filter(
 		({ formats, text }) => (formats?.includes(format) ?? true) && (format === "html" || text !== undefined),

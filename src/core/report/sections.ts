@@ -1,8 +1,6 @@
 // The sections in the order of every report.
 import type { ReportSection } from "./section.ts";
-import { loadSection } from "./sections/at-load.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
-import { calibrationSection } from "./sections/calibration.ts";
 import {
 	coverageSection,
 	interfaceSection,
@@ -14,7 +12,7 @@ import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
 import { memoryGrowthSection, startUpSection } from "./sections/lifetime.ts";
-import { measuredLoadSection, togetherSection } from "./sections/measured-load.ts";
+import { loadSection, measuredLoadSection, togetherSection } from "./sections/load.ts";
 import {
 	checkSection,
 	environmentSection,
@@ -27,7 +25,7 @@ import {
 	partSection,
 	upgradeSection,
 } from "./sections/overview.ts";
-import { precisionSection } from "./sections/precision.ts";
+import { calibrationSection, precisionSection } from "./sections/precision.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
 import { siblingSection } from "./sections/siblings.ts";
 import { sweepSection } from "./sections/sweeps.ts";

@@ -17,7 +17,6 @@ interface Row {
 	workload: string;
 	part?: string;
 	precision: string;
-	/** Absent: the reference of its family. */
 	against?: string;
 	latency?: Comparison;
 	ms: number | null;
@@ -30,7 +29,6 @@ interface Row {
 }
 
 export interface SiblingRow extends Row {
-	/** No other engine of its family is better beyond doubt. */
 	isBest: boolean;
 }
 
@@ -77,7 +75,7 @@ function placed(sibling: Row["place"], { interval }: Comparison): Row["place"] {
 	return [sibling[0] + Math.log1p(interval[0]), sibling[1] + Math.log1p(interval[1])];
 }
 
-function errorOf(verdicts: readonly GoldenVerdict[]): Row["error"] {
+function errorOf(verdicts: readonly GoldenVerdict[]) {
 	const checks = verdicts.flatMap((verdict) => verdict.checks).filter(({ got }) => got !== null);
 	const l2 = checks.flatMap(({ metric, got }) =>
 		metric === "relative-l2" && typeof got === "number" ? [got] : [],
@@ -101,7 +99,7 @@ function ranked(family: readonly Row[]): SiblingRow[] {
 const sameError = 2;
 
 /** Faster or more accurate beyond doubt, and not the opposite in the other. */
-function isBetter(one: Row, other: Row): boolean {
+function isBetter(one: Row, other: Row) {
 	if (one.place === null || other.place === null) return false;
 	const isMoreExact = ({ error: a }: Row, { error: b }: Row) =>
 		a.value !== null && b.value !== null && b.value > sameError * a.value;

@@ -6,7 +6,6 @@ export interface TerminalOptions {
 	columns: number;
 }
 
-/** SGR parameters of ECMA-48. */
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
 
 export type Style = keyof typeof codes;
@@ -56,7 +55,7 @@ export interface Cell {
 const gap = 2;
 const leastFirst = 24;
 
-function pad({ text, style, right }: Cell, width: number, color: boolean): string {
+function pad({ text, style, right }: Cell, width: number, color: boolean) {
 	const space = " ".repeat(Math.max(0, width - textWidth(text)));
 	const painted = style === undefined ? text : paint(text, style, color);
 	return right ? space + painted : painted + space;

@@ -29,7 +29,7 @@ import {
 
 const severityMarks = { fail: "✗", error: "✗", inconclusive: "?", warn: "!", note: "i" };
 
-function headLines({ result, highlights }: ReportContext, { color, columns }: TerminalOptions): string[] {
+function headLines({ result, highlights }: ReportContext, { color, columns }: TerminalOptions) {
 	const label = outcomeLabels[result.outcome].toUpperCase();
 	const [first = "", ...others] = wrapText(
 		`${gateTitle(result.backend)}: ${headline(result, highlights)}`,
@@ -88,10 +88,7 @@ export function drawTerminal(blocks: readonly Block[], options: TerminalOptions)
 	]);
 }
 
-function tableLines(
-	{ columns, rows, noun, isMain, hidden: beyond = 0 }: Table,
-	options: TerminalOptions,
-): string[] {
+function tableLines({ columns, rows, noun, isMain, hidden: beyond = 0 }: Table, options: TerminalOptions) {
 	if (rows.length === 0) return [];
 	const shown = columnsIn("terminal", columns);
 	const beside = shown.filter(({ wraps }) => !wraps);
@@ -120,7 +117,7 @@ function tableLines(
 	];
 }
 
-function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
+function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions) {
 	const { severity, title, lines = [], sentences, excerpt = [] } = highlight;
 	const style = severity === "note" ? "cyan" : toneStyles[statusTones[severity]];
 	const [first = "", ...others] = wrapText(title, columns - 2);

@@ -39,7 +39,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	return exitCodes.ok;
 }
 
-function timesOf(text: string | undefined): { base: number; head: number } | null {
+function timesOf(text: string | undefined) {
 	if (text === undefined) return null;
 	const [base = NaN, head = NaN] = text.split(",").map(Number);
 	if (!(base > 0) || !(head > 0)) throw misused("--engine-ms", "two times such as 0.569,0.606", text);

@@ -41,8 +41,7 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	return exitCodes.ok;
 }
 
-/** The result.json that a path or its folder names. */
-async function resultAt(path: string, cwd: string): Promise<string | null> {
+async function resultAt(path: string, cwd: string) {
 	if (basename(path) === reportFiles.result) return path;
 	const inside = join(path, reportFiles.result);
 	const found = await stat(resolve(cwd, inside)).catch(() => null);

@@ -14,7 +14,6 @@ import type { LayerProfile } from "../core/layer.ts";
 import { type EngineModel, engineModel } from "../core/model.ts";
 
 export interface FoundEngine {
-	/** Empty for the only engine of a folder. */
 	name: string;
 	layers: string;
 	profiles: string[];
@@ -32,7 +31,7 @@ const kinds = {
 	times: /(?:^|[.-])(?:times|timing)\.json$/,
 } as const;
 
-function ofKind(files: readonly string[], kind: keyof typeof kinds): string[] {
+function ofKind(files: readonly string[], kind: keyof typeof kinds) {
 	return files.filter((path) => kinds[kind].test(basename(path)));
 }
 
@@ -77,7 +76,7 @@ function besides(layers: string, root: string, files: readonly string[]): FoundE
 	};
 }
 
-async function listFiles(folder: string, depth = 0): Promise<string[]> {
+async function listFiles(folder: string, depth = 0) {
 	if (depth > maxDepth) return [];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
 	const found: string[] = [];
@@ -91,7 +90,7 @@ async function listFiles(folder: string, depth = 0): Promise<string[]> {
 	return found;
 }
 
-function notFound(path: string, what: string): ConfigError {
+function notFound(path: string, what: string) {
 	return new ConfigError({
 		code: "engine-missing",
 		message: `${path} is not a usable engine: ${what}`,
@@ -126,7 +125,7 @@ export async function engineMs({ times }: FoundEngine): Promise<number | null> {
 	return median([...read.times.computeMs]);
 }
 
-async function parsed<Value>(path: string, parse: (text: string) => Value): Promise<Value> {
+async function parsed<Value>(path: string, parse: (text: string) => Value) {
 	const text = await readInputText(path, inputKinds.engineLayers, path);
 	try {
 		return parse(text);
@@ -136,7 +135,7 @@ async function parsed<Value>(path: string, parse: (text: string) => Value): Prom
 	}
 }
 
-function unreadable(path: string, why: string, cause?: unknown): ConfigError {
+function unreadable(path: string, why: string, cause?: unknown) {
 	return new ConfigError({
 		code: "engine-unreadable",
 		message: `${path} cannot be used. ${why}`,

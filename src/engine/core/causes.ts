@@ -80,7 +80,7 @@ const precision: Rule = (changed) => {
 };
 
 /** Tensors that now pass between kernels, and their other readers. */
-function fusionEvidence({ component: { head }, around }: Changed): string[] {
+function fusionEvidence({ component: { head }, around }: Changed) {
 	const own = new Set(head);
 	const read = new Set(head.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
 	const crossing = head.flatMap(({ outputs }) => outputs.filter(({ name }) => read.has(name)));

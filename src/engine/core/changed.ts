@@ -56,7 +56,7 @@ export function newCasts({ component, around }: Changed): string[] {
 	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }
 
-function nodesOutside({ component: { tier, nodes }, around }: Changed, known: ReadonlySet<string>): string[] {
+function nodesOutside({ component: { tier, nodes }, around }: Changed, known: ReadonlySet<string>) {
 	return tier !== "names" || !around.areNamesKept ? [] : nodes.filter((node) => !known.has(node));
 }
 

@@ -89,7 +89,7 @@ const trusted = [
  * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold if they lead to the same operation for
  * nearly all layers that have a like one in the other engine.
  */
-function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {
+function namesAgree({ base, head }: Engines, names: RegExp, share: number) {
 	if (base.detail === "names" || head.detail === "names") return true;
 	const named = ({ layers }: EngineModel) =>
 		layers
@@ -124,7 +124,7 @@ function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | nul
 }
 
 /** Layers of the same nodes are one change at most, so that chains of layers that share a node do not become one. */
-function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<string> {
+function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp) {
 	const nodesOf = ({ layer }: Placed) => {
 		const nodes = layer.nodes.filter((node) => names.test(node));
 		return nodes.length === 0 ? null : nodes.sort().join("\n");
@@ -141,7 +141,7 @@ function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<s
 	return paired;
 }
 
-function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Match[] {
+function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets) {
 	const groups = bySides(all, ({ layer, key }) => (layer.nodes.length > 0 ? sets.find(key) : null));
 	const open = (arm: Arm, other: Arm) =>
 		new Set(
@@ -188,7 +188,7 @@ function absorbed(
 	});
 }
 
-function joinUnattributed(all: readonly Placed[], sets: Sets): void {
+function joinUnattributed(all: readonly Placed[], sets: Sets) {
 	const isAlone = ({ layer }: Placed) => layer.nodes.length === 0 && layer.owner === null;
 	for (const { base, head } of bySides(all, (one) => (isAlone(one) ? unnumbered(one.layer.name) : null)))
 		for (const [at, { key }] of head.entries()) {

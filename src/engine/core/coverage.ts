@@ -27,11 +27,9 @@ const maxNamed = 5;
 interface CoverageFacts {
 	engine: EngineModel;
 	precision: string;
-	/** Counted at the sizes of a workload; null: the layers alone tell. */
 	costs: CountedGraph | null;
 	warnings: BuildRecord["warnings"];
 	isCalibrated: boolean;
-	/** Of a base in the same precision. */
 	before?: NodeTypes | undefined;
 }
 
@@ -86,14 +84,14 @@ function typeChange(
 	{ precision, before }: CoverageFacts,
 	entry: Entry,
 ): { changed?: TypeChange } {
-	const isIn = (type: string | null | undefined): boolean => (accepted[precision] ?? []).includes(type ?? "");
+	const isIn = (type: string | null | undefined) => (accepted[precision] ?? []).includes(type ?? "");
 	const both = work
 		.flatMap((one) =>
 			one.nodes.map(({ node, multiplyAdds }) => ({ ...one, node, multiplyAdds: multiplyAdds ?? 0 })),
 		)
 		.filter(({ node }) => before?.has(node.name))
 		.sort((a, b) => b.multiplyAdds - a.multiplyAdds);
-	const now = ({ layer }: LayerWork): boolean => isIn(layer.precision);
+	const now = ({ layer }: LayerWork) => isIn(layer.precision);
 	const lost = both.filter((one) => isIn(before?.get(one.node.name)) && !now(one));
 	const gained = both.filter((one) => !isIn(before?.get(one.node.name)) && now(one));
 	if (lost.length + gained.length === 0) return {};
@@ -116,12 +114,11 @@ export function timeShare({ layers, totalMs }: ArmLayers, precision: string): nu
 
 interface LayerWork {
 	layer: ModelLayer;
-	/** With multiply-adds. */
 	nodes: CountedNode[];
 	multiplyAdds: number;
 }
 
-function heaviest({ nodes }: LayerWork): OnnxNode | null {
+function heaviest({ nodes }: LayerWork) {
 	const first = nodes.toSorted((a, b) => (b.multiplyAdds ?? 0) - (a.multiplyAdds ?? 0))[0];
 	return first?.node ?? null;
 }
@@ -208,7 +205,7 @@ function missingQuantisation(node: OnnxNode, graph: OnnxGraph): Cause | null {
 }
 
 /** A Cast to float before the node, or away from it behind. */
-function castBeside(node: OnnxNode, graph: OnnxGraph): OnnxNode | undefined {
+function castBeside(node: OnnxNode, graph: OnnxGraph) {
 	const toFloat = ({ op, ...rest }: OnnxNode) =>
 		op === "Cast" && integerAttribute({ op, ...rest }, "to", 0) === float;
 	const before = node.inputs.flatMap((name) => sourceOf(name, graph, isCarrier) ?? []);

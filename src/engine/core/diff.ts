@@ -27,7 +27,6 @@ interface Surroundings {
 	unit?: LayerUnitName | undefined;
 	/** Both engines are of the same file: nothing in the model changed, whatever nodes the layers name. */
 	isSameModel?: boolean;
-	/** The sides have different TensorRT versions. */
 	isUpgrade?: boolean;
 }
 
@@ -101,7 +100,7 @@ function withEqualDetail({ base, head }: Engines): Engines {
 }
 
 /** The profiler waits for each layer, about equally long: at most what the shortest layers take. */
-function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]): number {
+function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]) {
 	if (enginesMs === null) return 0;
 	const perLayer = (["base", "head"] as const).map((arm) => {
 		const times = engines[arm].layers.map(({ timesMs }) => undelayed(timesMs)).filter((ms) => ms > 0);
@@ -147,7 +146,7 @@ function judge(engines: Engines, overheadMs: number, given: Surroundings) {
 }
 
 function compareComponents(engines: Engines, overheadMs: number, given: Surroundings): Compared[] {
-	const factsIn = (component: Component, arm: Arm): PartFacts =>
+	const factsIn = (component: Component, arm: Arm) =>
 		factsOf(component[arm], engines[arm].profiles, overheadMs);
 	const works = ({ kernels, reformats, time }: PartFacts) =>
 		kernels.length + reformats.length > 0 || time.ms > 0;
@@ -169,7 +168,7 @@ function isFactorInRuns(
 	{ commonFactor, deltas }: Noise,
 	changes: readonly TimedChange[],
 	enginesMs: Surroundings["enginesMs"],
-): boolean {
+) {
 	if (enginesMs === null) return true;
 	const changedMs = deltas.reduce(
 		(total, { ms }, at) => total + (changes[at]?.isUnchanged === true ? 0 : ms),
@@ -179,7 +178,7 @@ function isFactorInRuns(
 	return Math.abs(leftMs - (commonFactor - 1) * enginesMs.base) <= Math.abs(leftMs);
 }
 
-function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): string | null {
+function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]) {
 	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
 	const largest = [...groupBy(both, settingChange)].find(
 		([change, own]) => change !== null && own.length * 2 >= both.length,

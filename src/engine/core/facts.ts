@@ -1,9 +1,9 @@
 // Facts about one engine's part of a component.
+import limits from "../../../data/gpu-limits.json" with { type: "json" };
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
-import { rooflineOf } from "./gpus.ts";
 import { takesTime } from "./layer.ts";
 import { type EngineModel, type ModelLayer, mappedShare, undelayed } from "./model.ts";
 import { bytesMoved, operationsOf } from "./work.ts";
@@ -30,7 +30,7 @@ export interface PartTime {
 	launches: number;
 }
 
-function sumOfKnown(values: readonly (number | null)[]): number | null {
+function sumOfKnown(values: readonly (number | null)[]) {
 	return values.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0);
 }
 
@@ -127,4 +127,43 @@ export function summaryOf(engine: EngineModel): EngineSummary {
 		mapped: mappedShare(engine),
 		precisions: Object.fromEntries([...byPrecision].map(([precision, own]) => [precision, own.length])),
 	};
+}
+
+/** `memory` in TB/s, `compute` in tera-operations a second by precision; the first that fits the GPU's name. */
+const gpus = limits.map(({ name, memory, compute }) => ({
+	name: new RegExp(name),
+	memory,
+	compute: new Map<string, number>(Object.entries(compute)),
+}));
+
+interface Roofline {
+	bound: "memory" | "compute" | "latency";
+	share: number;
+	limit: string;
+}
+
+interface RanWork {
+	bytes: number | null;
+	operations: number | null;
+	precision: string | null;
+	timeMs: number;
+}
+
+const far = 0.25;
+
+export function rooflineOf(
+	{ bytes, operations, precision, timeMs }: RanWork,
+	gpuName: string | null,
+): Roofline | null {
+	const gpu = gpus.find(({ name }) => gpuName !== null && name.test(gpuName));
+	if (gpu === undefined || bytes === null || !(timeMs > 0)) return null;
+	const moved = bytes / (timeMs * 1e9) / gpu.memory;
+	const peak = gpu.compute.get(precision ?? "");
+	const computed = peak === undefined || operations === null ? 0 : operations / (timeMs * 1e9) / peak;
+	const share = Math.min(1, Math.max(moved, computed));
+	const isCompute = computed > moved;
+	const limit = isCompute
+		? `${peak} ${precision?.startsWith("int") ? "TOP/s" : "TFLOP/s"}`
+		: `${gpu.memory} TB/s`;
+	return { bound: share < far ? "latency" : isCompute ? "compute" : "memory", share, limit };
 }

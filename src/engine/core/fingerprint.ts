@@ -20,11 +20,11 @@ export function engineFingerprint({ layers, detail }: EngineLayers): EngineFinge
 	};
 }
 
-function digest(parts: readonly string[]): string {
+function digest(parts: readonly string[]) {
 	return hashText([...parts].sort().join("\n"));
 }
 
-function hashText(text: string): string {
+function hashText(text: string) {
 	let [first, second] = [0x811c9dc5, 0x9747b28c];
 	for (let at = 0; at < text.length; at += 1) {
 		const unit = text.charCodeAt(at);
@@ -38,7 +38,7 @@ export function producersOf<Layer extends EngineLayer>(layers: readonly Layer[])
 	return new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
 }
 
-function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLayer>): EngineLayer[] {
+function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLayer>) {
 	return layer.inputs.flatMap(({ name }) => {
 		let source = producers.get(name);
 		for (let step = 0; source?.kind === "noop" && step < 8; step += 1)
@@ -47,7 +47,7 @@ function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLaye
 	});
 }
 
-function shapes(tensors: readonly LayerTensor[]): string {
+function shapes(tensors: readonly LayerTensor[]) {
 	return tensors
 		.filter(({ dims }) => dims.length > 1)
 		.map(({ dims, dtype }) => `${dtype}:${dims.join("x")}`)

@@ -24,7 +24,7 @@ export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph
 	return { groups: shown.map(drawn), edges: edgesOf(shown, engines).slice(0, mostEdges) };
 }
 
-function differs({ isChanged, delta }: Group): boolean {
+function differs({ isChanged, delta }: Group) {
 	return isChanged || delta.isSignificant;
 }
 
@@ -41,7 +41,7 @@ function drawn(group: Group): EngineGroup {
 	return { label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs };
 }
 
-function inOrder(groups: readonly Group[]): Group[] {
+function inOrder(groups: readonly Group[]) {
 	const firstOf = (group: Group, arm: Arm) =>
 		group.component[arm].reduce((least, { index }) => Math.min(least, index), Infinity);
 	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
@@ -54,7 +54,7 @@ function inOrder(groups: readonly Group[]): Group[] {
 	return [...groups].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
 
-function edgesOf(groups: readonly Group[], engines: Engines): Edge[] {
+function edgesOf(groups: readonly Group[], engines: Engines) {
 	const found = new Map<string, Edge>();
 	for (const [at, arm] of (["base", "head"] as const).entries()) {
 		const { sources } = neighboursOf(engines[arm].layers);
@@ -77,7 +77,7 @@ function throughIdle(
 	index: number,
 	sources: readonly (readonly number[])[],
 	groupAt: ReadonlyMap<number, number>,
-): Set<number> {
+) {
 	const seen = new Set(sources[index]);
 	for (const source of seen) {
 		if (groupAt.has(source) || seen.size >= 64) continue;

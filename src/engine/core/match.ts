@@ -36,7 +36,6 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** Of each layer, from the widest surroundings to the layer alone. */
 	labels: readonly (readonly number[])[];
 }
 
@@ -109,7 +108,7 @@ function alignInOrder(
 		.filter(({ base }) => left.base.has(base));
 }
 
-function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
+function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]) {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>
 		(sides[arm].near[edges][at] ?? []).filter((one) => open[arm].has(one));
@@ -134,7 +133,7 @@ function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly
 }
 
 /** 0 for different operations, else 0.5 to 0.8. */
-function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
+function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined) {
 	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
 	const same = [
 		outputDims(base) === outputDims(head),
@@ -167,7 +166,6 @@ function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonl
 
 const maxCells = 16_000_000;
 
-/** As pairs of indices. */
 export function commonSequence(
 	base: readonly string[],
 	head: readonly string[],

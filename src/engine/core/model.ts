@@ -63,7 +63,7 @@ export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel
 	};
 }
 
-function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {
+function timesByLayer(profiles: readonly LayerProfile[]) {
 	const times = new Map<string, number[]>();
 	for (const [at, { layers }] of profiles.entries()) {
 		for (const [key, { averageMs }] of numberRepeats(layers, ({ name }) => name)) {
@@ -88,7 +88,7 @@ interface Regions {
 	byPlainName: ReadonlyMap<string, string>;
 }
 
-function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, regions: Regions): readonly string[] {
+function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, regions: Regions) {
 	if (onnxNodes.length > 0) return onnxNodes;
 	if (foreign !== null) return regions.between(...foreign) ?? [...new Set(foreign)];
 	if (region === null) return [];
@@ -160,7 +160,7 @@ function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 }
 
 /** A reformat serves its reader, the sizes of a Myelin region its kernels. */
-function attach(layers: readonly ModelLayer[]): ModelLayer[] {
+function attach(layers: readonly ModelLayer[]) {
 	const { sources, readers } = neighboursOf(layers);
 	const byName = new Map(layers.map(({ name }, at) => [name, at]));
 	const inRegion = groupBy(
@@ -181,11 +181,7 @@ function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 
 const maxVisited = 64;
 
-function nearest(
-	start: number,
-	edges: readonly (readonly number[])[],
-	layers: readonly ModelLayer[],
-): number | null {
+function nearest(start: number, edges: readonly (readonly number[])[], layers: readonly ModelLayer[]) {
 	const seen = new Set([start]);
 	for (const at of seen) {
 		if ((layers[at]?.nodes.length ?? 0) > 0) return at;

@@ -6,7 +6,6 @@ import { meanOf } from "./model.ts";
 export interface TimedChange {
 	base: PartTime;
 	head: PartTime;
-	/** A change is noise, or the machine. */
 	isUnchanged: boolean;
 }
 
@@ -85,13 +84,13 @@ function rowOf(change: TimedChange, factor: number) {
 	};
 }
 
-function jackknife({ withoutMs }: PartTime): number {
+function jackknife({ withoutMs }: PartTime) {
 	const middle = meanOf(withoutMs);
 	const squares = withoutMs.reduce((sum, ms) => sum + (ms - middle) ** 2, 0);
 	return Math.sqrt((squares * Math.max(0, withoutMs.length - 1)) / Math.max(1, withoutMs.length));
 }
 
-function isApart({ base, head }: TimedChange, factor: number): boolean {
+function isApart({ base, head }: TimedChange, factor: number) {
 	const baseMs = base.eachMs.map((ms) => ms * factor);
 	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
 }
@@ -106,13 +105,13 @@ export const quadrature = (values: readonly number[]): number =>
 	Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
 /** What all launches of a process share, per launch: by how much the unchanged layers differ together. */
-function driftOf(unchanged: readonly Row[]): number {
+function driftOf(unchanged: readonly Row[]) {
 	const launches = unchanged.reduce((sum, row) => sum + row.launches, 0);
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
 /** Of short components it grows with the root of their time, of long ones in proportion. */
-function scaleOf(timeMs: number, typicalMs: number): number {
+function scaleOf(timeMs: number, typicalMs: number) {
 	const relative = Math.max(timeMs / typicalMs, 1e-2);
 	return Math.sqrt((relative + relative ** 2) / 2);
 }
@@ -162,7 +161,7 @@ function spreadOf(
 	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + own };
 }
 
-function factorOf(unchanged: readonly TimedChange[]): number {
+function factorOf(unchanged: readonly TimedChange[]) {
 	const ratios = unchanged.flatMap(({ base, head }) =>
 		base.ms > 1e-3 && head.ms > 0 ? [head.ms / base.ms] : [],
 	);

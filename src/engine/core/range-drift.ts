@@ -6,7 +6,6 @@ type Ranges = ReadonlyMap<string, number>;
 const mostShown = 10;
 const factorOf = ({ base, head }: RangeChange) => Math.max(base, head) / Math.min(base, head);
 
-/** @param base, @param head largest absolute values by tensor. */
 export function rangeDrift(base: Ranges, head: Ranges): { changed: number; drift: RangeChange[] } {
 	const changes = [...head].flatMap(([tensor, is]) => {
 		const was = base.get(tensor);

@@ -31,7 +31,7 @@ export const causes: Readonly<Record<UncoveredCause, { why(at: string): string; 
 	},
 };
 
-const layerText = ({ layer, precision, share, cause, at }: UncoveredLayer): string => {
+const layerText = ({ layer, precision, share, cause, at }: UncoveredLayer) => {
 	const why = causes[cause].why(at === undefined ? "" : cleanName(at, 80));
 	return `${cleanName(layer, 100)} in ${cleanName(precision, 20)} (${formatPercent(share)}; ${why})`;
 };

@@ -75,14 +75,14 @@ export function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
 	return weights !== null || parameters["ParameterType"] === "Convolution" || isProduct(type);
 }
 
-function islands(engine: EngineModel): string[] {
+function islands(engine: EngineModel) {
 	const kernels = engine.layers.filter(({ kind }) => kind === "compute");
 	const halves = kernels.filter(({ precision }) => half.has(precision ?? "") || narrow.has(precision ?? ""));
 	if (halves.length * 2 < kernels.length || halves.length < 2) return [];
 	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(layerName);
 }
 
-function ownKernels({ layers }: EngineModel): string[] {
+function ownKernels({ layers }: EngineModel) {
 	const { sources, readers } = neighboursOf(layers);
 	const isBetween = (at: number) =>
 		[sources, readers].every((near) => near[at]?.some((other) => layers[other]?.kind === "compute"));
@@ -92,7 +92,7 @@ function ownKernels({ layers }: EngineModel): string[] {
 const quantising = /(?:de)?quantize_?linear/i;
 
 /** A DequantizeLinear of its own whose reader computes in floats; or one for weights only. */
-function unfusedQuantisation(engine: EngineModel): string[] {
+function unfusedQuantisation(engine: EngineModel) {
 	const { readers } = neighboursOf(engine.layers);
 	const isFloat = (layer: ModelLayer) => isHeavy(layer) && !narrow.has(layer.precision ?? "");
 	const found = engine.layers.flatMap((layer) => {

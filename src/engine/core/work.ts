@@ -8,13 +8,13 @@ const bitsOf: Readonly<Record<string, number>> = {
 
 const widths: Readonly<Record<string, number>> = { two: 2, four: 4, eight: 8, sixteen: 16, "thirty-two": 32 };
 
-function vectorWidth(format: string): number {
+function vectorWidth(format: string) {
 	const stated = /channel % (\d{1,3}) == 0/i.exec(format)?.[1];
 	if (stated !== undefined) return Math.max(1, Number(stated));
 	return widths[/^([a-z-]+) wide channel/i.exec(format)?.[1]?.toLowerCase() ?? ""] ?? 1;
 }
 
-function elementsOf({ dims }: Pick<LayerTensor, "dims">): number | null {
+function elementsOf({ dims }: Pick<LayerTensor, "dims">) {
 	const count = dims.reduce((product, size) => product * size, 1);
 	return dims.every((size) => size >= 0) && Number.isSafeInteger(count) ? count : null;
 }
@@ -67,7 +67,7 @@ export const isProduct = (type: string | null): boolean =>
 	type === "gemm" || type === "fusion" || type === "MatrixMultiply";
 
 /** M×K · K×N, axes in any order, perhaps batched: the three tensors' sizes give K, an axis of the first. */
-function productOperations({ inputs }: EngineLayer, output: number): number | null {
+function productOperations({ inputs }: EngineLayer, output: number) {
 	const [a, b] = inputs.filter(({ dims }) => dims.length >= 2);
 	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];
 	if (!a || !b || !left || !right || output === 0) return null;

@@ -1,11 +1,13 @@
-// Profiles engines after they are timed: layers, and kernels of slower workloads.
-
-import type { VerdictKind, WorkloadKernels } from "../../../generated/result.ts";
+// Profiles engines after they are timed (layers, kernels of slower workloads), and states the coverage of their precision.
+import type { PrecisionCoverage, VerdictKind, WorkloadKernels } from "../../../generated/result.ts";
 import { folderName } from "../../core/config/identity.ts";
+import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
 import { counted } from "../../core/text/labels.ts";
-import type { BuiltEngine, TraceJob } from "../../ports/backend.ts";
-import type { TimedWorkload } from "../../stages/workloads.ts";
-import { kernelOfInterest } from "../core/explain/kernels.ts";
+import type { Backend, BuiltEngine, TraceJob } from "../../ports/backend.ts";
+import type { TimedWorkload, WorkloadShapes } from "../../stages/workloads.ts";
+import { type NodeTypes, nodeTypes, precisionCoverage } from "../core/coverage.ts";
+import { kernelOfInterest } from "../core/explain/layers.ts";
+import { engineModel } from "../core/model.ts";
 import {
 	type Explained,
 	type ExplainInput,
@@ -36,7 +38,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	ports.progress.done(counted(timings.length + profiles.length, "profile"));
 }
 
-function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
+function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput) {
 	const row = rows.find(({ id }) => id === workload.id);
 	// A count takes two more processes, so only changes are counted.
 	return row?.work === undefined
@@ -78,16 +80,12 @@ function* kernelProfiles(input: ExplainInput): Generator<KernelProfile> {
 	}
 }
 
-function isEnabled(
-	tool: TraceJob["tool"],
-	{ workload }: TimedWorkload,
-	{ profile, rows }: ExplainInput,
-): boolean {
+function isEnabled(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput) {
 	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
 	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
 }
 
-function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
+function enginesOf({ base, head }: TimedWorkload) {
 	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
 }
 
@@ -127,8 +125,35 @@ async function profileKernels(
 	return { files, note: sentence, seen: kernels && { id, arm, kernels } };
 }
 
-function kindOf(path: string): string {
+function kindOf(path: string) {
 	if (path.endsWith(".csv")) return "kernels by time";
 	const profile = /\.ncu(-rep|\.log)$/.test(path) ? "Nsight Compute profile" : "Nsight Systems profile";
 	return path.endsWith(".log") ? `log of the ${profile}` : profile;
+}
+
+interface Known {
+	shaped: WorkloadShapes | undefined;
+	before: NodeTypes | undefined;
+}
+
+/** @returns null if the build listed no layers; its coverage is null if the precision has none. */
+export async function coverageOf(
+	engine: BuiltEngine,
+	{ shaped, before }: Known,
+	{ layersOf }: Pick<Backend, "layersOf">,
+): Promise<{ coverage: PrecisionCoverage | null; types: NodeTypes } | null> {
+	const { model, spec, arm, record } = engine;
+	const info = (await layersOf?.(engine)) ?? null;
+	if (info === null) return null;
+	const differs = arm === "base" ? shaped?.baseDiffers : shaped?.headDiffers;
+	const sizes = shaped === undefined || differs !== undefined ? { shapes: {} } : sizesOf(shaped.inputs);
+	const facts = {
+		engine: engineModel({ info, profiles: [], graph: model.onnx.graph }),
+		precision: spec.engine.precision,
+		costs: costsOf(model.onnx)(sizes),
+		warnings: record.warnings,
+		isCalibrated: spec.engine.tensorrt.calibration !== undefined,
+		before,
+	};
+	return { coverage: precisionCoverage(facts), types: nodeTypes(facts) };
 }

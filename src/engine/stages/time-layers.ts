@@ -9,7 +9,7 @@ import { diffEngines } from "../core/diff.ts";
 import type { ProfiledArm } from "../core/explain/layers.ts";
 import { machineCauses } from "../core/explain/machine.ts";
 import type { EngineLayers, LayerProfile } from "../core/layer.ts";
-import { type EngineModel, engineModel } from "../core/model.ts";
+import { engineModel } from "../core/model.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
@@ -82,7 +82,7 @@ export async function* timeLayers(
 }
 
 function samenessOf({ engines: [one, other] }: LayerTiming) {
-	const isSame = (of: (engine: BuiltEngine) => string | undefined): boolean =>
+	const isSame = (of: (engine: BuiltEngine) => string | undefined) =>
 		one !== undefined && other !== undefined && of(one) === of(other);
 	return {
 		isSameModel: isSame(({ model }) => model.sha256),
@@ -95,7 +95,7 @@ function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: Exp
 	return machine.length === 0 ? undefined : machine;
 }
 
-function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
+function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>) {
 	const isOpen = row !== undefined && ["regressed", "inconclusive"].includes(row.verdict);
 	if (!isOpen || row.work !== undefined || engines.length < 2 || seen.size < 2) return 1;
 	const onceMs = [...seen.values()].reduce((sum, { times: [first] }) => sum + profileMs(first), 0);
@@ -104,18 +104,18 @@ function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profile
 
 const warmUpMs = 200;
 
-function profileMs(profile: LayerProfile | undefined): number {
+function profileMs(profile: LayerProfile | undefined) {
 	const { iterations, layers } = profile ?? { iterations: 0, layers: [] };
 	return warmUpMs + iterations * layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
 }
 
-function enginesMs({ row }: LayerTiming): { base: number; head: number } | null {
+function enginesMs({ row }: LayerTiming) {
 	const { base, head } = row?.work ?? row?.latency ?? {};
 	const scale = row?.work === undefined ? 1 : 1e-6;
 	return base === undefined || head === undefined ? null : { base: base * scale, head: head * scale };
 }
 
-function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): EngineModel | null {
+function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>) {
 	const [profiled, engine] = [seen.get(arm), engines.find((one) => one.arm === arm)];
 	return profiled === undefined || engine === undefined
 		? null

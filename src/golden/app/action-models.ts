@@ -37,7 +37,6 @@ export interface GoldenJob {
 	author: string;
 }
 
-/** @throws ConfigError usage, proposal-refused. */
 export async function openGoldenJob(): Promise<GoldenJob> {
 	const opened = openTerminal({ color: false });
 	const inputs = readGoldenInputs();
@@ -60,7 +59,6 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 
 const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
 
-/** @throws ConfigError proposal-refused. */
 export function checkTrust(event: RunEvent, eventName: string): void {
 	if (trusted.includes(event.kind)) return;
 	// pull_request_target has write access on code that an outsider may have written.
@@ -72,7 +70,6 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 	);
 }
 
-/** @throws ConfigError usage. */
 export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
 	if (inputs.reason.trim() === "")
 		throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
@@ -131,7 +128,7 @@ export function chooseTargets(config: Config, names: string): GoldenTarget[] {
 	return targets;
 }
 
-function recordedPath(model: ModelConfig): string {
+function recordedPath(model: ModelConfig) {
 	const path = goldenOf(model);
 	const name = quoteName(model.name);
 	if (path === undefined)
@@ -168,14 +165,13 @@ export function recordModel(
 }
 
 /** Recording removes the old tensors, which the review compares with. */
-async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
+async function keepOld({ path }: GoldenTarget, home: string, before: string) {
 	await confine(fileStore(), home, dirname(path));
 	const manifest = await readManifest(join(home, path), path);
 	if (manifest === null) return null;
 	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
 		const to = join(before, dirname(path), file);
 		await mkdir(dirname(to), { recursive: true });
-		// The review reports unreadable files.
 		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
 		if (bytes !== null) await writeFile(to, bytes);
 	}
@@ -187,7 +183,7 @@ async function reviewTarget(
 	manifest: GoldenManifest,
 	home: string,
 	before: string,
-): Promise<GoldenChange | null> {
+) {
 	const specs = engineSpecs({ models: [model] }).filter((spec) => spec.engine.golden === path);
 	const set = { manifest, folder: join(home, dirname(path)) };
 	const goldens = new Map(specs.map((spec) => [spec.id, set]));
@@ -233,7 +229,7 @@ export async function calibrateModels({ terminal, inputs, author }: GoldenJob): 
 	return inNewFolder("trtgate-calibration-", work, environment.temp);
 }
 
-function notesOf({ engines }: CalibratedGolden): string[] {
+function notesOf({ engines }: CalibratedGolden) {
 	return engines.flatMap(({ engine, faults, limits }) => [
 		...faults.map((fault) => `${engine} was not calibrated: ${fault}`),
 		...limits

@@ -85,15 +85,11 @@ async function changeOf(reason: string | undefined, given: string | undefined, c
 	return { author, reason: reason ?? "Limits calibrated on engines." };
 }
 
-function isRefused(engines: readonly CalibratedErrors[]): boolean {
+function isRefused(engines: readonly CalibratedErrors[]) {
 	return engines.some(({ limits }) => limits.some(({ state }) => state === "refused"));
 }
 
-function conclusion(
-	engines: readonly CalibratedErrors[],
-	written: readonly string[],
-	writes: boolean,
-): string {
+function conclusion(engines: readonly CalibratedErrors[], written: readonly string[], writes: boolean) {
 	if (engines.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
 	if (written.length > 0) return ["Written, with the evidence:", ...written].join("\n  ").concat("\n");
 	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
@@ -103,13 +99,13 @@ function conclusion(
 	return `${refused}Nothing was written: --write puts these limits and their evidence into the goldens.\n`;
 }
 
-function multipleOf(text: string): number {
+function multipleOf(text: string) {
 	const multiple = Number(text);
 	if (multiple >= 1 && multiple <= 1000) return multiple;
 	throw misused("--multiple", "a number from 1 to 1000", text);
 }
 
-function givenLimits(texts: readonly string[]): Map<string, number> {
+function givenLimits(texts: readonly string[]) {
 	return new Map(
 		texts.map((text) => {
 			const cut = text.lastIndexOf("=");

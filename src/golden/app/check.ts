@@ -96,7 +96,7 @@ async function commandsOf(config: string | undefined, cwd: string): Promise<Avai
 	return { known: read?.config.commands ?? [], cwd: read?.home ?? cwd, scratchFolder, port };
 }
 
-async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
+async function checkCase(golden: GoldenCase, checking: Checking) {
 	const { about, home, whole } = checking;
 	const ref = { ...about, caseId: golden.id };
 	const got = await checking.outputsOf(golden);
@@ -121,7 +121,6 @@ async function openOutputs(path: string, cases: readonly GoldenCase[]): Promise<
 	);
 }
 
-/** The runner's iterations are the cases, in the golden's order. */
 async function outputsOfPolygraphy(
 	path: string,
 	cases: readonly GoldenCase[],
@@ -184,7 +183,7 @@ export function renderCheck({ golden, precision, state, cases }: CheckReport): s
 	return `${[...lines, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
 }
 
-function notableLines(verdict: GoldenVerdict): string[] {
+function notableLines(verdict: GoldenVerdict) {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
 	const passing = verdict.checks.length - failing.length;
 	const others =
@@ -192,14 +191,14 @@ function notableLines(verdict: GoldenVerdict): string[] {
 	return [headOf(verdict), ...failing.flatMap(failingLines), ...others];
 }
 
-function failingLines(check: GoldenCheck): string[] {
+function failingLines(check: GoldenCheck) {
 	if (check.worst === undefined) return [checkLine(check)];
 	const { got, expected } = apartTexts(check.worst);
 	const place = check.worst.index.slice(0, 12).join(",");
 	return [checkLine(check), `        at [${place}]: got ${got}, expected ${expected}`];
 }
 
-function headOf(verdict: GoldenVerdict): string {
+function headOf(verdict: GoldenVerdict) {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
@@ -215,12 +214,12 @@ export function checkLine(check: GoldenCheck): string {
 	return `    ${mark} ${quoteName(output, "")}: ${metric}${ofSlice(slice)}${where}${got === null ? "" : ` ${formatValue(got)}`}${limitText(check)}${more}`;
 }
 
-function limitText({ allowed, bound }: GoldenCheck): string {
+function limitText({ allowed, bound }: GoldenCheck) {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
 /** The check nearest to each limit shows limits that are too wide or nearly broken. */
-function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
+function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean) {
 	const [first] = verdicts;
 	if (first === undefined) return [];
 	const isAlone = verdicts.length === 1;
@@ -238,7 +237,7 @@ function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): 
 	return [isAlone ? headOf(first) : title, ...near];
 }
 
-function nearLine(check: GoldenCheck, caseId: string | null): string {
+function nearLine(check: GoldenCheck, caseId: string | null) {
 	const { output, metric, slice, sample = 0, detail } = check;
 	const inSample = sample === 0 ? "" : `, sample ${sample}`;
 	const where = caseId === null ? "" : `, in ${quoteName(caseId, "")}${inSample}`;
@@ -247,7 +246,7 @@ function nearLine(check: GoldenCheck, caseId: string | null): string {
 	return `    ✓ ${quoteName(output, "")}: ${metric}${ofSlice(slice)} ${got}${limitText(check)}${where}${more}`;
 }
 
-function roomOf({ got, allowed, bound }: GoldenCheck): number {
+function roomOf({ got, allowed, bound }: GoldenCheck) {
 	const value = Number(got ?? NaN);
 	if (allowed === null || Number.isNaN(value)) return Infinity;
 	return bound === "at-most" ? allowed - value : value - allowed;

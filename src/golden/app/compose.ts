@@ -32,7 +32,6 @@ export interface GoldenPorts {
 /** Outputs of slow cases, for a recording that goes on. */
 const maxKeptBytes = 512 * 1024 ** 2;
 
-/** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
 	how: {
 		terminal: Terminal;

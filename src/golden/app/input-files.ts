@@ -15,7 +15,7 @@ import {
 } from "../../adapters/process/input-file.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
-import { type ConfigError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { describeFound, isObject } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -127,18 +127,18 @@ function fittingPreprocess(
 	};
 }
 
-function formatSizes(sizes: readonly (number | null)[] | null): string {
+function formatSizes(sizes: readonly (number | null)[] | null) {
 	return sizes === null
 		? "that the model does not state"
 		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
 }
 
-function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
+function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port) {
 	if (typeof port.axes?.[0] === "number" || port.sizes === null) return port;
 	return { ...port, sizes: [1, ...port.sizes.slice(1)] };
 }
 
-function longAxes(sizes: InputPort["sizes"]): number[] {
+function longAxes(sizes: InputPort["sizes"]) {
 	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 }
 
@@ -183,7 +183,6 @@ export interface Preprocessing {
 
 /** @throws ConfigError usage if the file breaks the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
-	// JSON is YAML.
 	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
 	if (parsed.state !== "ok") throw parsed.errors[0];
 	const { value } = parsed;
@@ -202,7 +201,7 @@ export async function readPreprocessing(path: string, inputs: readonly string[])
 	return { folder, all: undefined, byInput };
 }
 
-function checked(value: unknown, path: string, pointer: string): InputPreprocess {
+function checked(value: unknown, path: string, pointer: string) {
 	const kind = isObject(value) && "kind" in value ? value["kind"] : "image";
 	if (typeof kind !== "string" || !Object.hasOwn(kinds, kind)) {
 		const got = typeof kind === "string" ? quoteName(kind) : describeFound(kind, "");
@@ -218,7 +217,7 @@ function wrong(
 	path: string,
 	pointer: string,
 	{ expected, got, fix }: { expected: string; got: string; fix?: string },
-): ConfigError {
+) {
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
 	const message = `--preprocess: ${path}:${place} expected ${expected}, got ${got}.`;
 	return usageError(message, fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`);
@@ -239,17 +238,14 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
-/** As trtexec writes it. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** The names, and the first one as a folder's; those that lead elsewhere are left out. */
 export function namesOnDisk(names: readonly string[]): string[] {
 	return [...names, ...names.slice(0, 1).map(folderName)].filter((name) => !/^\.|[\\/\0]/.test(name));
 }
 
-/** The first of the names that one of the folders has. */
 export async function findTensor(
 	folders: readonly string[],
 	names: readonly string[],
@@ -264,7 +260,6 @@ export async function findTensor(
 	return null;
 }
 
-/** The most of a protobuf message. */
 const maxProtoBytes = 2 ** 31 - 1;
 const headBytes = 512;
 

@@ -1,6 +1,6 @@
 // Generates whole cases by the model's types and shapes, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
-import { type ConfigError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import {
@@ -31,7 +31,6 @@ export interface InputPort {
 	name: string;
 	dtype: DType;
 	axes: readonly OnnxDim[] | null;
-	/** null for an axis of open size, or as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
 	shape: readonly number[] | null;
 }
@@ -82,7 +81,6 @@ interface Generating {
 	from?: number;
 }
 
-/** @throws ConfigError usage if --generator is wrong. */
 export function recipesOf(inputs: readonly InputPort[], { model, seed, generators }: Generating): Recipes {
 	const names = inputs.map(({ name }) => name);
 	const values = valuesOfInputs(model, names);
@@ -115,7 +113,6 @@ function withRange(spec: GeneratorSpec, input: string, values: InputValues | und
 	);
 }
 
-/** @throws ConfigError usage if nothing says which values an input takes. */
 export function generateCases(
 	ports: readonly InputPort[],
 	cases: number,
@@ -197,7 +194,6 @@ function checkSize({ name, ...layout }: { name: string } & Pick<Tensor, "dtype" 
 		);
 }
 
-/** @param given how inputs from files were given. */
 export function describeInputs(
 	{ inputs, byInput }: Recipes,
 	given: ReadonlyMap<string, string> = new Map(),
@@ -211,7 +207,7 @@ export function describeInputs(
 	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }
 
-function valuesUnknown(inputs: readonly InputPort[]): ConfigError {
+function valuesUnknown(inputs: readonly InputPort[]) {
 	const named = inputs.map(({ name, dtype, shape }) => {
 		const layout = shape === null || shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`;
 		return `${quoteName(name)} (${layout})`;

@@ -46,7 +46,7 @@ export function renderInspection(inspection: Inspection): string {
 	].join("\n");
 }
 
-function head({ golden, model, producer, reason, author, noiseFloor, cases: all }: Inspection): string[] {
+function head({ golden, model, producer, reason, author, noiseFloor, cases: all }: Inspection) {
 	const { backend, version, precision, optimisation } = producer;
 	const level = optimisation === undefined ? "" : `, optimisation ${quoteName(optimisation, "")}`;
 	const by = author === null ? "no author" : quoteName(author, "");
@@ -60,7 +60,7 @@ function head({ golden, model, producer, reason, author, noiseFloor, cases: all 
 	];
 }
 
-function madeOf({ inputs = {}, seed }: Inspection["producer"], cases: number): string[] {
+function madeOf({ inputs = {}, seed }: Inspection["producer"], cases: number) {
 	const made = Object.entries(inputs);
 	if (made.length === 0) return [];
 	const seeded = seed !== undefined && made.some(([, how]) => !isGiven(how)) ? ` (seed ${seed})` : "";
@@ -68,7 +68,7 @@ function madeOf({ inputs = {}, seed }: Inspection["producer"], cases: number): s
 	return [describeWorth(inputs, cases), `inputs: ${all}${seeded}`];
 }
 
-function cases({ cases: all }: Inspection): string[] {
+function cases({ cases: all }: Inspection) {
 	const lines = all
 		.slice(0, shownCases)
 		.flatMap(({ id, inputs, outputs }) => [
@@ -80,7 +80,7 @@ function cases({ cases: all }: Inspection): string[] {
 	return more > 0 ? [...lines, `… and ${more} more cases (--json shows them)`] : lines;
 }
 
-function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
+function tensorLine({ name, dtype, shape, stats }: InspectedTensor) {
 	const { min, max, mean, std, nan, inf } = stats;
 	const odd = nan + inf === 0 ? "" : `, ${nan} NaN, ${inf} infinite`;
 	const figures =
@@ -90,7 +90,7 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines(output: InspectedOutput): string[] {
+function outputLines(output: InspectedOutput) {
 	const { name, semantic, noise, rounding, group, limits, proposal } = output;
 	const scatter =
 		noise === null
@@ -109,7 +109,7 @@ function outputLines(output: InspectedOutput): string[] {
 	];
 }
 
-function limitLine(limit: InspectedLimit): string {
+function limitLine(limit: InspectedLimit) {
 	const { kind, slice, label, bound, allowed, severity, scope, timesNoise } = limit;
 	const sign = bound === "at-most" ? "≤" : "≥";
 	const byPrecision = allowed.map((one) => `${one.precision} ${sign} ${limitFigure(one.limit)}`).join(", ");
@@ -121,7 +121,7 @@ function limitLine(limit: InspectedLimit): string {
 	return `  ${kind}${ofSlice(slice)}${extent}: ${label}: ${byPrecision}${room}`;
 }
 
-function groupLines({ groups, detections }: Inspection): string[] {
+function groupLines({ groups, detections }: Inspection) {
 	const lines: string[] = [];
 	for (const { name, limits } of groups)
 		lines.push("", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine));
@@ -130,11 +130,11 @@ function groupLines({ groups, detections }: Inspection): string[] {
 	return [...lines, ...detections.why.map(indented), indented(JSON.stringify(detections.proposal))];
 }
 
-function indented(line: string): string {
+function indented(line: string) {
 	return `    ${line}`;
 }
 
-function findings({ findings: all }: Inspection): string[] {
+function findings({ findings: all }: Inspection) {
 	if (all.length === 0) return ["no findings"];
 	return all.flatMap(({ severity, message, fix }) => [
 		`${severity === "refuse" ? "✗ cannot fail" : "! weak"}: ${message}.`,
@@ -142,12 +142,12 @@ function findings({ findings: all }: Inspection): string[] {
 	]);
 }
 
-function limitFigure(limit: number): string {
+function limitFigure(limit: number) {
 	return limit > 0.99 && limit < 1
 		? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12)))
 		: figure(limit);
 }
 
-function figure(value: number | null): string {
+function figure(value: number | null) {
 	return value === null ? "–" : String(Number(value.toPrecision(3)));
 }

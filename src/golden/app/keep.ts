@@ -33,7 +33,6 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the same command began this golden, and did not finish it. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: Pick<RecordOptions, "command">,
@@ -47,7 +46,7 @@ export function mayGoOn(
 	);
 }
 
-function settingsOf(command: string): string {
+function settingsOf(command: string) {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
@@ -119,7 +118,7 @@ export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGo
 	};
 }
 
-async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files): Promise<void> {
+async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files) {
 	const [first] = tensors;
 	if (first !== undefined)
 		await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
@@ -134,7 +133,7 @@ async function removeTensors(
 	manifest: GoldenManifest,
 	kept: GoldenManifest | null,
 	files: Files,
-): Promise<void> {
+) {
 	const wanted = new Set(kept === null ? [] : tensorPaths(kept));
 	const paths = tensorPaths(manifest).filter((path) => !wanted.has(path));
 	for (const path of paths) {
@@ -144,9 +143,7 @@ async function removeTensors(
 	for (const path of paths) {
 		try {
 			for (let at = dirname(path); at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
-		} catch {
-			// The folder is not empty.
-		}
+		} catch {}
 	}
 	if (kept === null) await rmdir(folder).catch(() => {});
 }

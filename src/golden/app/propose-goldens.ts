@@ -69,7 +69,7 @@ async function sendPull(
 	body: string,
 	files: ChangedFiles,
 	{ inputs, repository }: GoldenJob,
-): Promise<Proposed> {
+) {
 	const proposal: Proposal = {
 		...files,
 		commit: pull.commit,
@@ -91,7 +91,6 @@ interface Checkout {
 	commit: string;
 }
 
-/** @throws ConfigError proposal-refused. */
 export async function openCheckout(folder: string, processes: Processes): Promise<Checkout> {
 	const git = gitIn(folder, processes);
 	const top = await git(["rev-parse", "--show-toplevel"]);
@@ -112,7 +111,6 @@ type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 /** Each needs a request, and GitHub allows a workflow 1,000 an hour. */
 const maxFiles = 600;
 
-/** @throws ConfigError proposal-refused. */
 export async function changedFiles(
 	recorded: readonly Pick<RecordedModel, "path" | "manifest" | "old">[],
 	home: string,
@@ -140,7 +138,7 @@ export async function changedFiles(
 }
 
 /** A folder of the config as git knows it. @throws ConfigError proposal-refused. */
-async function folderInCheckout({ top }: Checkout, home: string, folder: string): Promise<string> {
+async function folderInCheckout({ top }: Checkout, home: string, folder: string) {
 	const [wanted, real] = [join(await realpath(home), folder), await realpath(join(home, folder))];
 	const inside = relative(top, real).split(sep).join("/");
 	if (wanted === real && inside !== "" && inside.split("/")[0] !== "..") return inside;
@@ -151,7 +149,7 @@ async function folderInCheckout({ top }: Checkout, home: string, folder: string)
 }
 
 /** GitHub's API would commit the unfiltered file. @throws ConfigError proposal-refused. */
-async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
+async function checkFilters(paths: readonly string[], { git }: Checkout) {
 	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], {
 		stdin: paths.map((path) => `${path}\0`).join(""),
 		captureBytes: 16 * 1024 * 1024,
@@ -190,7 +188,7 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 		: file;
 }
 
-function isEquivalentFile(earlier: Uint8Array, manifest: GoldenManifest): boolean {
+function isEquivalentFile(earlier: Uint8Array, manifest: GoldenManifest) {
 	try {
 		const before = parseManifest(new TextDecoder().decode(earlier), "golden.json");
 		return (

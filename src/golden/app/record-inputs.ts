@@ -56,7 +56,6 @@ interface Finding {
 	budget: RecordBudget;
 }
 
-/** @throws ConfigError config-dims, usage and the errors of the files. */
 export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Promise<RecordInputs> {
 	const { options, model, reused } = finding;
 	const { given } = options;
@@ -140,7 +139,7 @@ function checkGiven(
 	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
 	model: OnnxModel,
 	{ given, fix }: { given: GivenSizes; fix: string },
-): void {
+) {
 	for (const { name, dims } of feeds(model.graph)) {
 		const stored = inputs[name]?.shape ?? [];
 		const where = `the stored input ${quoteName(name)} of case ${quoteName(id)}`;
@@ -207,7 +206,7 @@ async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 	return found;
 }
 
-function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding): void {
+function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding) {
 	const checked = new Set<string>();
 	const check = shapeCheck(model.onnx);
 	const fix = "Leave --dims and --shape out, or give inputs of this size.";
@@ -226,7 +225,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 }
 
 /** Pictures and raw bytes take their shape from the model. Looks one folder deep. */
-async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
+async function leaveSizesOpen({ inputs, cwd }: RecordOptions) {
 	const isOpen = (name: string) => isPicture(name) || /\.(raw|bin)$/i.test(name);
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
 	for (const path of inputs.map((input) => resolve(cwd, input))) {
@@ -244,7 +243,6 @@ interface Chosen {
 }
 
 const mostMs = 10_000;
-/** Of the evidence's time. */
 const sizesShare = 0.25;
 
 async function chooseSizes(

@@ -10,7 +10,6 @@ import { counted } from "../../core/text/labels.ts";
 import { recordGolden } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";
 
-/** Other models have other inputs, sizes and folders. */
 const ofOneModel = ["out", "inputs", "generator", "dims", "shape", "preprocess", "non-finite"] as const;
 
 export async function runRecord(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -40,12 +39,10 @@ interface Attempt {
 interface Recordings {
 	argv: readonly string[];
 	terminal: Terminal;
-	/** Without a reason to change them. */
 	keepsRecorded: boolean;
 }
 
-/** One that fails does not stop the others. */
-async function recordAll(models: readonly string[], how: Recordings): Promise<number> {
+async function recordAll(models: readonly string[], how: Recordings) {
 	const { terminal } = how;
 	const attempts: Attempt[] = [];
 	for (const [index, model] of models.entries()) {

@@ -19,7 +19,7 @@ import { confine } from "../../stages/resolve-in-workspace.ts";
 import { defaultTolerances } from "../core/compare/tolerances.ts";
 import { sizesAt } from "../core/probes/subject.ts";
 import { defaultLeastShares, type LeastShares } from "../core/record/defects/record.ts";
-import type { NamedSizes } from "../core/timed/sizes.ts";
+import type { NamedSizes } from "../core/timed/compose.ts";
 
 export interface GivenSizes {
 	dims: Readonly<Record<string, number>>;
@@ -31,7 +31,6 @@ export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 
 export const defaultCases = Number(recordTable.options.cases.default);
 
-/** @throws ConfigError usage, config-missing and the errors of a config. */
 export async function parseRecordOptions(
 	argv: readonly string[],
 	{ cwd }: Pick<Terminal, "cwd">,
@@ -61,7 +60,6 @@ export async function parseRecordOptions(
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
-		/** Path of a golden that the config does not name yet. */
 		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
@@ -82,7 +80,6 @@ export async function parseRecordOptions(
 		onnxruntime: args.text("onnxruntime"),
 		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
-		/** A golden of this model that is finished stays. */
 		keepsRecorded,
 		timeLimitMs: parseTime("--time-limit", args.text("time-limit")),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
@@ -92,7 +89,7 @@ export async function parseRecordOptions(
 	};
 }
 
-function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+function preprocessPath(args: RecordArguments, cwd: string) {
 	const path = args.text("preprocess");
 	if (path === undefined) return undefined;
 	if (args.texts("inputs").length > 0) return resolve(cwd, path);
@@ -108,9 +105,7 @@ interface Configured {
 	onnx?: string;
 	golden?: string;
 	sizes: GivenSizes;
-	/** Of all workloads, then the ends of all profiles. */
 	timed: readonly NamedSizes[];
-	/** Dimensions that an engine takes at size 1. */
 	mayBeOne: readonly string[];
 	notice: LeastShares;
 	decoder: Pick<DecoderSource, "decoder" | "pointer">;
@@ -140,7 +135,7 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 	};
 }
 
-function timedSizes({ engines }: ModelConfig): NamedSizes[] {
+function timedSizes({ engines }: ModelConfig) {
 	const ends = engines.flatMap(({ profiles }) =>
 		profiles.flatMap((profile) => [sizesAt(profile, "min"), sizesAt(profile, "max")]),
 	);
@@ -148,7 +143,6 @@ function timedSizes({ engines }: ModelConfig): NamedSizes[] {
 	return [...timed, ...ends.map((sizes) => Object.fromEntries(sizes))];
 }
 
-/** @throws ConfigError usage. */
 export function findModel({ models, path }: Config, name: string): ModelConfig {
 	const found = models.find((candidate) => candidate.name === name);
 	if (found !== undefined) return found;
@@ -165,12 +159,7 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(
-	args: RecordArguments,
-	name: "cases" | "seed" | "steps",
-	least: number,
-	most: number,
-): number {
+function wholeNumber(args: RecordArguments, name: "cases" | "seed" | "steps", least: number, most: number) {
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= least && value <= most) return value;

@@ -3,10 +3,9 @@ import type { GoldenManifest, Sequence } from "../../../generated/golden.ts";
 import { type Decoder, findDecoder } from "../../core/onnx/decoder.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { overSteps, sequenceOf } from "../core/sequence/sequence.ts";
-import { inputAxes, type NamedSizes } from "../core/timed/sizes.ts";
+import { inputAxes, type NamedSizes } from "../core/timed/compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
-/** Tokens before those that run one by one. */
 const beginTokens = 16;
 
 /** @throws ConfigError config-dims if `decoder` names what the model does not have. */
@@ -26,11 +25,10 @@ export function asSequences(
 	return { model, options: overPositions(options, decoder, known) };
 }
 
-function inSteps(file: ModelOnDisk, sequence: Sequence | undefined): ModelOnDisk {
+function inSteps(file: ModelOnDisk, sequence: Sequence | undefined) {
 	return sequence === undefined ? file : { ...file, sequence, onnx: overSteps(file.onnx, sequence) };
 }
 
-/** The config's sizes are those of one step. */
 function overPositions(
 	options: RecordOptions,
 	{ dims: { seq = "", past = "" } }: Decoder,

@@ -31,7 +31,6 @@ interface Recording {
 	model: ModelOnDisk;
 	found: RecordInputs;
 	old: GoldenManifest | null;
-	/** `old` if its inputs are recorded again, else null. */
 	reused: GoldenManifest | null;
 	/** `old` is this recording, as far as its time went. */
 	completes: boolean;
@@ -143,7 +142,7 @@ async function conclude(
 	return { state: "written", manifest };
 }
 
-function checkChange(old: GoldenManifest | null, options: RecordOptions, author: string | undefined): void {
+function checkChange(old: GoldenManifest | null, options: RecordOptions, author: string | undefined) {
 	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
 	if (old === null || missing === null) return;
 	throw usageError(
@@ -154,12 +153,11 @@ function checkChange(old: GoldenManifest | null, options: RecordOptions, author:
 	);
 }
 
-function describeReuse({ goldenId, cases }: GoldenManifest): string {
+function describeReuse({ goldenId, cases }: GoldenManifest) {
 	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the stored inputs; --inputs, --generator or --cases use others.`;
 }
 
-/** Adds the golden to the config, if `init` wrote it. */
-async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>): Promise<string> {
+async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>) {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);
 	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
@@ -167,7 +165,7 @@ async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed
 	return `Added it to ${basename(config)}.`;
 }
 
-function describeRecorded({ manifest, why }: Recorded, shown: string): string {
+function describeRecorded({ manifest, why }: Recorded, shown: string) {
 	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
 	const review =
 		"These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.";
@@ -184,7 +182,7 @@ function assembleGolden(
 	limits: Limits,
 	{ options, model, old, reused, found, completes, author }: Recording,
 	ports: Pick<GoldenPorts, "packer" | "reference" | "clock">,
-): { manifest: GoldenManifest; files: TensorToWrite[] } {
+) {
 	const { cases, variant, version } = answers;
 	const { goldenId, revision } =
 		completes && old !== null
@@ -239,20 +237,19 @@ function assembleGolden(
 	});
 }
 
-function revisionOf(golden: GoldenManifest): number {
+function revisionOf(golden: GoldenManifest) {
 	return nextRevision(golden, "").revision - 1;
 }
 
 /** The old manifest does not use it, so that the old golden stays complete until the new one is written. */
-function freeFolder(revision: number, old: GoldenManifest | null): string {
+function freeFolder(revision: number, old: GoldenManifest | null) {
 	const used = new Set((old === null ? [] : tensorPaths(old)).map((path) => path.split("/")[0]));
 	let number = revision;
 	while (used.has(revisionFolder(number))) number += 1;
 	return revisionFolder(number);
 }
 
-/** Never an absolute path of this machine. */
-function portablePath(home: string, path: string): string {
+function portablePath(home: string, path: string) {
 	const inside = relative(home, path);
 	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
 }
@@ -260,7 +257,7 @@ function portablePath(home: string, path: string): string {
 function mapOutputs(
 	outputs: GoldenManifest["outputs"],
 	change: (output: GoldenOutput, name: string) => GoldenOutput,
-): GoldenManifest["outputs"] {
+) {
 	return Object.fromEntries(Object.entries(outputs).map(([name, output]) => [name, change(output, name)]));
 }
 
@@ -275,7 +272,6 @@ export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: befo
 	});
 }
 
-/** @throws ConfigError usage if the model has no such output. */
 export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]) {
 	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
 	if (unknown !== undefined) {

@@ -53,7 +53,6 @@ interface Reading extends CaseSource {
 	cases: CaseToRecord[];
 }
 
-/** Each path is a file (with one or several cases), a folder of files, or a folder with one folder per case. */
 export async function readCases(
 	paths: readonly string[],
 	from: CaseSource,
@@ -76,7 +75,7 @@ export async function readCases(
 	};
 }
 
-async function readPath(path: string, reading: Reading): Promise<void> {
+async function readPath(path: string, reading: Reading) {
 	const facts = await stat(path).catch(() => null);
 	if (facts === null) throw usageError(`--inputs: there is nothing at ${path}.`, "Check the path.");
 	if (!facts.isDirectory()) return readFile(path, relative(reading.cwd, path), reading);
@@ -112,8 +111,7 @@ function filesToRead(names: readonly string[], reading: Reading): readonly strin
 	return readsText ? [...others, ...texts] : others;
 }
 
-/** The only input whose values a file has to give; null if there are several. */
-function targetOf({ recipes, preprocessing }: Reading): InputPort | null {
+function targetOf({ recipes, preprocessing }: Reading) {
 	const { inputs } = recipes;
 	const described = inputs.filter(({ name }) => preprocessing?.byInput.has(name));
 	const found = [described, dataInputs(recipes), inputs].find((some) => some.length > 0) ?? [];
@@ -122,7 +120,7 @@ function targetOf({ recipes, preprocessing }: Reading): InputPort | null {
 
 const shownKinds: Readonly<Record<FileKind, string>> = { image: "pictures", text: "texts", tensor: "" };
 
-async function readFile(path: string, pattern: string, reading: Reading): Promise<void> {
+async function readFile(path: string, pattern: string, reading: Reading) {
 	const { inputs } = reading.recipes;
 	const kind = fileKind(path);
 	const id = basename(path, extname(path));
@@ -147,7 +145,7 @@ async function readFile(path: string, pattern: string, reading: Reading): Promis
 	addCase({ id, path, how }, await readPart(path, target, reading.preprocessing), reading);
 }
 
-async function readCase(folder: string, id: string, reading: Reading): Promise<void> {
+async function readCase(folder: string, id: string, reading: Reading) {
 	const whole = { tensors: Object.create(null), pictures: Object.create(null) };
 	const { inputs } = reading.recipes;
 	const names = inputs.map(({ name }) => name);
@@ -172,7 +170,7 @@ function addCase(
 	{ id, path, how }: { id: string; path: string; how: string },
 	{ tensors, pictures = {} }: CasePart,
 	{ recipes, cases, how: described }: Reading,
-): void {
+) {
 	const filled = fillInputs(tensors, recipes, { caseIndex: cases.length, from: path });
 	for (const name of Object.keys(tensors)) if (!described.has(name)) described.set(name, how);
 	cases.push({
@@ -192,7 +190,7 @@ const rowsByName: readonly (readonly [RegExp, Row])[] = [
 ];
 
 /** The integer inputs that a tokenizer fills; generators fill those with other names. */
-function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
+function rowsOf(inputs: readonly InputPort[]) {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return new Map(
 		whole.flatMap((input): [InputPort, Row][] => {
@@ -202,7 +200,7 @@ function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	);
 }
 
-async function readTextCases(path: string, reading: Reading): Promise<Record<string, Tensor>[]> {
+async function readTextCases(path: string, reading: Reading) {
 	const rows = rowsOf(reading.recipes.inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
 	if (ids === undefined)
@@ -246,7 +244,7 @@ async function readTextCases(path: string, reading: Reading): Promise<Record<str
 const maxLineChars = 20_000;
 const maxLines = 10_000;
 
-function linesOf(bytes: Uint8Array, path: string): string[] {
+function linesOf(bytes: Uint8Array, path: string) {
 	const all = new TextDecoder().decode(bytes).split(/\r?\n/);
 	if (!isUtf8(bytes)) {
 		const line = all.findIndex((one) => one.includes("\ufffd")) + 1;
@@ -269,7 +267,7 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 async function findTokenizer(
 	preprocess: TextPreprocess | undefined,
 	{ preprocessing, modelFolder, notes }: Reading,
-): Promise<string> {
+) {
 	if (preprocess?.tokenizer !== undefined) return resolve(preprocessing?.folder ?? "", preprocess.tokenizer);
 	const beside = join(modelFolder, "tokenizer.json");
 	if ((await stat(beside).catch(() => null))?.isFile() !== true)

@@ -6,7 +6,7 @@ import { listNames } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { maxCaseBytes } from "../core/probes/context.ts";
 import { tensorBytes } from "../core/tensor/tensor.ts";
-import { areWithin, exactly, inputAxes, sizesOf } from "../core/timed/sizes.ts";
+import { areWithin, exactly, inputAxes, sizesOf } from "../core/timed/compose.ts";
 import { type CaseToRecord, timedTag } from "../stages/record-runs.ts";
 import { generateCases, inputPorts } from "./inputs.ts";
 import type { RecordOptions } from "./record-options.ts";
@@ -24,7 +24,6 @@ const mostTimes = 4;
 
 type Layouts = Readonly<Record<string, Parameters<typeof tensorBytes>[0]>>;
 
-/** Cases at the config's sizes that no case has, named after what differs. @param others sizes found by trial. */
 export function timedCases(
 	{ options, model: { onnx } }: { options: RecordOptions; model: ModelOnDisk },
 	given: readonly CaseToRecord[],

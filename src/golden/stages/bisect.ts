@@ -31,10 +31,8 @@ interface BisectInput {
 	verdicts: readonly GoldenVerdict[];
 	outFolder: string;
 	threads: number;
-	/** For one run, and for one build. */
 	timeoutMs: number;
 	buildTimeoutMs: number;
-	/** For all searches together. */
 	budgetMs: number;
 }
 
@@ -57,7 +55,6 @@ export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGene
 		ports.progress.item(id);
 		const tally = { rounds: 0, compared: 0 };
 		const finding = await search({ ...one, input, ports, endMs, tally }).catch((error: unknown) => {
-			// A search that fails does not end the run.
 			if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
 			return impossible(error.message);
 		});
@@ -127,7 +124,7 @@ async function search(work: Work): Promise<Finding> {
 	return begun === null ? describeAgreement(output, reference === head.model) : narrow(round, begun);
 }
 
-async function narrow(round: Round, begun: Search): Promise<Finding> {
+async function narrow(round: Round, begun: Search) {
 	const { graph, reference, head, output, ports, endMs, tally } = round;
 	let current = begun;
 	for (;;) {
@@ -146,11 +143,7 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
 }
 
-/** A string says why there are no errors. */
-async function compareTensors(
-	round: Round,
-	marked: readonly string[],
-): Promise<Map<string, TensorErrors> | string> {
+async function compareTensors(round: Round, marked: readonly string[]) {
 	const { base, head, output, tally } = round;
 	if (marked.length > 0) tally.rounds += 1;
 	tally.compared += marked.length;
@@ -158,7 +151,6 @@ async function compareTensors(
 	if (typeof expected === "string") return expected;
 	const got = await engineOutputs(round, head, marked);
 	if (typeof got === "string") return got;
-	// Without the base's, there are only the head's errors.
 	const before = base === null ? "none" : await engineOutputs(round, base, marked);
 	const errors = new Map<string, TensorErrors>();
 	for (const name of [...marked, output]) {
@@ -171,12 +163,12 @@ async function compareTensors(
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-function distance(expected: Outputs, got: Outputs, name: string): number | null {
+function distance(expected: Outputs, got: Outputs, name: string) {
 	const [right, own] = [expected[name], got[name]];
 	return right === undefined || own === undefined ? null : distanceBetween(right, own, null);
 }
 
-async function referenceOutputs(round: Round, marked: readonly string[]): Promise<Outputs | string> {
+async function referenceOutputs(round: Round, marked: readonly string[]) {
 	const { cases, ports, input } = round;
 	const [build] = await ports.reference.builds();
 	const scratchFolder = folderOf(round, "reference");
@@ -191,11 +183,7 @@ async function referenceOutputs(round: Round, marked: readonly string[]): Promis
 	return outputsOf(result);
 }
 
-async function engineOutputs(
-	round: Round,
-	engine: BuiltEngine,
-	marked: readonly string[],
-): Promise<Outputs | string> {
+async function engineOutputs(round: Round, engine: BuiltEngine, marked: readonly string[]) {
 	const { cases, ports, tally } = round;
 	const { threads, timeoutMs } = round.input;
 	ports.progress.detail(`round ${tally.rounds}, ${engine.arm}`);
@@ -236,13 +224,13 @@ async function markModel(
 	model: ModelOnDisk,
 	marked: readonly string[],
 	folder: string,
-): Promise<ModelOnDisk> {
+) {
 	if (marked.length === 0) return model;
 	const outputs = marked.map((name) => ({ name, dtype: graph.comparable.get(name) ?? ("float" as const) }));
 	return ports.reference.mark({ model, outputs, folder: `${folder}/model` });
 }
 
-function outputsOf(result: InferResult): Outputs | string {
+function outputsOf(result: InferResult) {
 	if (result.state === "failed") return result.failure.message;
 	const [first] = result.cases;
 	return first?.state === "done" ? first.outputs : (first?.message ?? "nothing came back");

@@ -40,9 +40,7 @@ export interface InspectedLimit {
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
 	scope?: "set";
-	/** For the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];
-	/** fp32's limit of relative-l2 as a multiple of the noise floor. */
 	timesNoise?: number;
 }
 
@@ -64,7 +62,6 @@ export async function inspect(
 		outputs.push(expected);
 		cases.push({ id, tags, inputs: fed, outputs: describeTensors(expected) });
 	}
-	// Defects of outputs need no model.
 	const trial = { manifest, reference: outputs, relativeL2: defaultGates.relativeL2, rounding: {} };
 	const before = manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 });
 	const sensitivity = withOutputDefects(before, [...tryOutputDefects(trial)]);
@@ -93,10 +90,7 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>) {
 	});
 }
 
-function findingsOf(
-	manifest: GoldenManifest & { sensitivity: SensitivityRecord },
-	reference: RunOutputs,
-): Weakness[] {
+function findingsOf(manifest: GoldenManifest & { sensitivity: SensitivityRecord }, reference: RunOutputs) {
 	const { sensitivity: record, noiseFloor } = manifest;
 	const found = findInsensitive(manifest, reference);
 	if (found.length === 0) {

@@ -6,7 +6,6 @@ import { composedOf } from "./timed-sizes.ts";
 import type { Verified, VerifyInput } from "./verify.ts";
 
 interface VerdictFacts {
-	/** A later version may judge otherwise. */
 	version: string;
 	backend: BackendFacts;
 	environment: Readonly<Record<string, string>>;
@@ -15,7 +14,6 @@ interface VerdictFacts {
 interface TakenOver {
 	engineId: string;
 	verdicts: readonly GoldenVerdict[];
-	/** ISO 8601, UTC. */
 	at: string;
 }
 
@@ -32,7 +30,6 @@ export async function recallVerdicts(
 	return found;
 }
 
-/** Keeps only complete verifications. */
 export async function keepVerdicts(
 	input: VerifyInput,
 	verified: readonly Verified[],
@@ -54,7 +51,7 @@ export async function keepVerdicts(
 	}
 }
 
-function engineOf({ model, engine }: GoldenVerdict): string {
+function engineOf({ model, engine }: GoldenVerdict) {
 	return `${model}/${engine}`;
 }
 

@@ -19,9 +19,7 @@ import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
 	manifest: GoldenManifest;
-	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
-	/** Tensors' paths are relative to it. */
 	folder: string;
 	ofBase?: GoldenManifest;
 }
@@ -30,7 +28,6 @@ type Built = Parameters<typeof recipeOf>[0];
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
-/** From this size on, reading takes seconds. */
 const manyCases = 1000;
 const casesBetweenLabels = 100;
 
@@ -80,11 +77,7 @@ function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolea
 }
 
 /** null if there is none that can be read, which the review reports. */
-async function baseManifest(
-	id: string,
-	{ models, baseFolder }: GoldenInput,
-	ports: GoldenPorts,
-): Promise<GoldenManifest | null> {
+async function baseManifest(id: string, { models, baseFolder }: GoldenInput, ports: GoldenPorts) {
 	const path = models.find(({ arm, spec }) => arm === "base" && spec.id === id)?.spec.engine.golden;
 	if (path === undefined || baseFolder === undefined) return null;
 	try {
@@ -117,14 +110,13 @@ export function judgeUnusable(
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
 }
 
-async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {
+async function loadSet(path: string, root: string, ports: GoldenPorts) {
 	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
 	const set = await readGolden(file, path, ports);
 	await checkSensitivity(set, ports);
 	return set;
 }
 
-/** @param path of the file, as the config names it. @throws ConfigError golden-missing, golden-invalid. */
 export async function readGolden(
 	file: string,
 	path: string,
@@ -135,7 +127,7 @@ export async function readGolden(
 }
 
 /** One case at a time, because a set may be larger than memory. */
-async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
+async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts) {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
 	const progress = total >= manyCases ? ports.progress : undefined;

@@ -19,7 +19,6 @@ interface ProbeInput {
 	goldens: ReadonlyMap<string, GoldenSet>;
 	outFolder: string;
 	threads: number;
-	/** For all cases of an engine. */
 	timeoutMs: number;
 	isScheduled: boolean;
 	isTensorRt: boolean;
@@ -76,10 +75,9 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
-/** Enough rows for two batches. */
 const maxDonors = 16;
 
-async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
+async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts) {
 	const donors: Tensors[] = [];
 	if (set === undefined) return donors;
 	try {

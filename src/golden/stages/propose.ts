@@ -12,20 +12,16 @@ export interface ProposedFile {
 }
 
 export interface Proposal {
-	/** The files were made from it, and are put on top of it. */
 	commit: string;
 	base: string;
 	branch: string;
 	files: readonly ProposedFile[];
 	removed: readonly string[];
-	/** Folders that hold all of these paths. */
 	folders: readonly string[];
 	title: string;
 	body: string;
-	/** First line of a body that may be rewritten. */
 	marker: string;
 	message: string;
-	/** Last line of the message of each of trtgate's commits. */
 	trailer: string;
 	draft: boolean;
 }
@@ -37,14 +33,12 @@ export interface Proposed {
 	pullIs: "opened" | "updated" | "left as it is";
 }
 
-/** @throws ConfigError proposal-refused, PlatformError. */
 export async function propose(proposal: Proposal, repository: Repository): Promise<Proposed> {
 	await checkTarget(proposal, repository);
 	const pushed = await push(proposal, repository);
 	return { ...pushed, ...(await findPull(proposal, repository)) };
 }
 
-/** @throws PlatformError. */
 export function done<Value extends object>(answer: ApiResult<Value>): Value {
 	if (answer.state === "failed") throw new PlatformError(answer.fault);
 	return answer;
@@ -86,7 +80,7 @@ async function findPull(
 }
 
 /** The pull request would include a commit that is not on the base. */
-async function checkTarget({ commit, base, branch }: Proposal, repository: Repository): Promise<void> {
+async function checkTarget({ commit, base, branch }: Proposal, repository: Repository) {
 	if (branch === base)
 		throw proposalRefused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
 	const compared = await repository.compare(base, commit);
@@ -104,7 +98,6 @@ async function checkTarget({ commit, base, branch }: Proposal, repository: Repos
 		);
 }
 
-/** @returns `head`: where the branch is now; null if it does not exist yet. */
 async function findTarget(
 	{ base, commit, branch, trailer }: Proposal,
 	repository: Repository,
@@ -130,7 +123,7 @@ async function findTarget(
 	return { head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
+function firstForeignCommit({ commits, total }: CommitRelation, trailer: string) {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;
@@ -157,7 +150,7 @@ export async function writeFiles(
 	return done(await repository.writeSnapshot(base.snapshot, entries)).snapshot;
 }
 
-async function filesOf(commit: string, { folders }: Proposal, repository: Repository): Promise<StoredFile[]> {
+async function filesOf(commit: string, { folders }: Proposal, repository: Repository) {
 	const files: StoredFile[] = [];
 	for (const folder of folders) files.push(...done(await repository.filesUnder(commit, folder)).files);
 	return files;
@@ -168,7 +161,7 @@ async function storeFile(
 	earlier: StoredFile | undefined,
 	known: Set<string>,
 	repository: Repository,
-): Promise<string> {
+) {
 	if (known.has(blob)) return blob;
 	if (earlier !== undefined && agreesWith !== undefined) {
 		const stored = done(await repository.readFile(earlier.hash));

@@ -25,7 +25,6 @@ import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];
-	/** null if nothing was emulated. */
 	rounding: RoundingRecord | null;
 }
 
@@ -35,7 +34,6 @@ const mostCases = 16;
 /** One case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
-/** Of the evidence's time that is left. */
 const roundingShare = 0.6;
 
 /** @param other of a quantised model: the other build of ONNX Runtime, or why it cannot run. */
@@ -118,17 +116,16 @@ async function runOther(
 
 type RoundingResult = EmulationResult & { by?: string; isLate?: boolean };
 
-/** All of them if more time would not help. */
-function doneCases(result: RoundingResult, wanted: number): number {
+function doneCases(result: RoundingResult, wanted: number) {
 	if (result.state === "absent") return result.isLate === true ? 0 : wanted;
 	return doneOutputs(result)?.length ?? wanted;
 }
 
-function describeRun(precision: Rounded): string {
+function describeRun(precision: Rounded) {
 	return precision === "fp32" ? "another build of ONNX Runtime" : `rounding at ${precision}`;
 }
 
-function whyAbsent(result: RoundingResult): string | null {
+function whyAbsent(result: RoundingResult) {
 	if (result.state === "absent") return result.sentence;
 	if (isLate(result)) return "there was no time left";
 	if (result.state === "failed") return result.failure.message.replace(/\.$/, "");
@@ -140,7 +137,7 @@ function whyAbsent(result: RoundingResult): string | null {
  * Rounding to fp16 moves values across the same boundaries of integers as another build does, and further: 0.17 and 0.14 in a
  * public model.
  */
-function noteAbsent(why: string, precisions: Rounded[], measured: RoundingMeasured, notes: string[]): void {
+function noteAbsent(why: string, precisions: Rounded[], measured: RoundingMeasured, notes: string[]) {
 	const emulated = precisions.filter((precision) => precision !== "fp32");
 	if (emulated.length > 0)
 		notes.push(`Rounding at ${emulated.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
@@ -165,7 +162,7 @@ function keep(
 	result: RoundingResult,
 	precision: Rounded,
 	{ outputs: reference, notes }: { outputs: RunOutputs; notes: string[] },
-): void {
+) {
 	if (result.state !== "done") return;
 	const { cases, tensors, beyondRange, by } = result;
 	const outputs = cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));

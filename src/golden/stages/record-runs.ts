@@ -108,12 +108,11 @@ export async function makeReference(
 	return { variant, version, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
-/** @throws ToolError tool-timeout. */
 function checkLate(
 	late: readonly CaseToRecord[],
 	{ done, mayDrop, timeoutMs }: { done: number; mayDrop: boolean; timeoutMs: number },
 	{ budget, unfinished }: RecordJob,
-): void {
+) {
 	if (late.length === 0) return;
 	const all = counted(done + late.length, "case");
 	if (done >= minCases && (mayDrop || late.every(({ tags }) => tags?.includes(timedTag)))) {
@@ -148,10 +147,8 @@ export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
 	return cases.map(({ id, inputs }) => ({ id, inputs }));
 }
 
-/** Of the evidence's time that is left. */
 const noiseShare = 0.4;
 
-/** @param dropsNoise leaves out cases whose outputs are noise. */
 export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
 	const { model, notes } = job;
 	const { progress, reference } = ports;
@@ -187,7 +184,7 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 	return { answers, noise, runs: left };
 }
 
-function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]): number[] {
+function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]) {
 	const noisy = findNoiseCases(outputs, runs, partsOfOutputs(outputs));
 	const idOf = (index: number) => quoteName(cases[index]?.id ?? "");
 	const [first] = noisy;
@@ -219,7 +216,7 @@ async function variantsOf(
 	]);
 }
 
-function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
+function formatVariant({ flavour, level, threads }: ReferenceVariant) {
 	return `${flavour}, ${level}, ${counted(threads, "thread")}`;
 }
 

@@ -19,7 +19,6 @@ export interface RecordJob {
 	model: ModelOnDisk;
 	scratchFolder: string;
 	budget: RecordBudget;
-	/** For each process. */
 	timeoutMs: number;
 	/** Each stage adds its own, and to `unfinished` what its time left out. */
 	notes: string[];
@@ -99,10 +98,7 @@ function stateOf(
 const outputsShare = 0.75;
 const minOutputsMs = 5000;
 
-async function tryOutputs(
-	{ trial, limitMs }: SensitivityInput,
-	ports: RecordPorts,
-): Promise<{ tried: TriedOutput[]; isWhole: boolean }> {
+async function tryOutputs({ trial, limitMs }: SensitivityInput, ports: RecordPorts) {
 	const tried: TriedOutput[] = [];
 	const endMs = ports.clock.now() + Math.max(outputsShare * limitMs, minOutputsMs);
 	let isWhole = true;

@@ -55,7 +55,7 @@ interface GoldenPair {
 async function reviewOne(
 	{ model, path, head, gates }: GoldenPair,
 	{ root, ports }: { root: string; ports: ReviewPorts },
-): Promise<GoldenChange | null> {
+) {
 	const file = await confine(ports.files, root, path);
 	if (file === null) return null;
 	const base = await readGolden(file, path, ports);
@@ -73,7 +73,7 @@ async function reviewOne(
 }
 
 /** The first that is not empty, for limits that depend on type and values. */
-async function sampleOutputs(head: GoldenSet, ports: ReviewPorts): Promise<Map<string, Tensor>> {
+async function sampleOutputs(head: GoldenSet, ports: ReviewPorts) {
 	const samples = new Map<string, Tensor>();
 	for (const { outputs } of head.manifest.cases)
 		for (const [name, file] of Object.entries(outputs))
@@ -83,7 +83,7 @@ async function sampleOutputs(head: GoldenSet, ports: ReviewPorts): Promise<Map<s
 }
 
 /** Reads tensors only if their hashes differ. */
-async function movedOutputs(base: GoldenSet, head: GoldenSet, ports: ReviewPorts): Promise<MovedOutput[]> {
+async function movedOutputs(base: GoldenSet, head: GoldenSet, ports: ReviewPorts) {
 	const moved: MovedOutput[] = [];
 	for (const { id, outputs } of head.manifest.cases) {
 		const before = base.manifest.cases.find((golden) => golden.id === id)?.outputs ?? {};

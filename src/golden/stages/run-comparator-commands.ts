@@ -16,7 +16,6 @@ export interface AvailableCommands {
 	port: CustomCommands;
 }
 
-/** By output, in the order of its comparators. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
 	commands: AvailableCommands,

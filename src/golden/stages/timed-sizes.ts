@@ -7,8 +7,14 @@ import type { BuiltEngine } from "../../ports/backend.ts";
 import { isSameCase } from "../core/manifest/draft.ts";
 import type { Tensors } from "../core/probes/context.ts";
 import { stepShapes } from "../core/sequence/sequence.ts";
-import { type ComposedBatch, composeBatches, fillBatch } from "../core/timed/compose.ts";
-import { describeUnchecked, inputAxes, sizesOf } from "../core/timed/sizes.ts";
+import {
+	type ComposedBatch,
+	composeBatches,
+	describeUnchecked,
+	fillBatch,
+	inputAxes,
+	sizesOf,
+} from "../core/timed/compose.ts";
 import type { GoldenSet } from "./load-goldens.ts";
 
 export function composedOf({ spec, model }: BuiltEngine, { manifest }: GoldenSet): ComposedBatch[] {
@@ -21,7 +27,6 @@ export type ReadCase = (
 	side: "inputs" | "outputs",
 ) => Promise<Record<string, Tensors[string]>>;
 
-/** What a verification needs to take the batch for the only case of a golden. */
 export function asCase(composed: ComposedBatch, { set, read }: { set: GoldenSet; read: ReadCase }) {
 	const { golden, outputs, cases, batch } = composed;
 	const manifest: GoldenManifest = { ...set.manifest, outputs, cases: [golden] };
@@ -38,7 +43,6 @@ export function asCase(composed: ComposedBatch, { set, read }: { set: GoldenSet;
 const hint =
 	"If the rows of this model depend on each other, record a case of this size: `trtgate golden record --sizes config`.";
 
-/** Nothing if nothing was compared. */
 export function describeComposed<Judged extends { verdict: GoldenVerdict }>(judged: Judged): Judged[] {
 	const { state, checks, message } = judged.verdict;
 	if (state !== "error" && checks.length === 0) return [];

@@ -101,7 +101,6 @@ const goldenFaults: ReadonlySet<string> = new Set([
 	"path-unreadable",
 ]);
 
-/** An unreadable tensor ends only the verdicts on this engine. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
 	try {
 		yield* verifyEngine(verification);
@@ -152,7 +151,7 @@ async function* verifyBatch(
 	return true;
 }
 
-function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification): string {
+function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification) {
 	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map(formatCount);
 	return batches.length === 1 ? head.spec.id : `${head.spec.id} · cases ${from} to ${to} of ${total}`;
 }
@@ -186,7 +185,7 @@ function inferBatch(
 	engine: BuiltEngine,
 	cases: readonly InferCase[],
 	{ batch, verification }: { batch: Batch; verification: EngineVerification },
-): Promise<InferResult> {
+) {
 	const { input, ports, set } = verification;
 	const { outFolder, threads, timeoutMs } = input;
 	const { sequence } = set.manifest;
@@ -204,7 +203,7 @@ function inferBatch(
 	});
 }
 
-function byId(result: InferResult | null): Map<string, InferredCase> {
+function byId(result: InferResult | null) {
 	return new Map(result?.state === "done" ? result.cases.map((inferred) => [inferred.id, inferred]) : []);
 }
 
@@ -234,11 +233,7 @@ function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | 
 	};
 }
 
-async function judgeOne(
-	golden: GoldenCase,
-	answers: Answers,
-	verification: EngineVerification,
-): Promise<GoldenVerdict> {
+async function judgeOne(golden: GoldenCase, answers: Answers, verification: EngineVerification) {
 	const expected = await verification.read(golden, "outputs");
 	const ref = { ...setRefOf(verification), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);

@@ -82,10 +82,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 }
 
 /** In a temporary repository, no depth, filter or ref affects the user's clone. */
-async function withScratch<Value>(
-	options: HistoryBranchOptions,
-	work: (scratch: Scratch) => Promise<Value>,
-): Promise<Value> {
+async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch: Scratch) => Promise<Value>) {
 	const { repository, branch, processes, access, patienceMs = defaultPatienceMs } = options;
 	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
 	const own = gitIn(repository, processes, access);
@@ -154,7 +151,7 @@ const tipRef = "refs/heads/tip";
 const nextRef = "refs/heads/next";
 
 /** trees: without the contents of files. null: the branch does not exist yet. */
-async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
+async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees") {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
 	const flags = ["--quiet", "--depth=1", "--no-tags", "--force", ...filter];
 	const record = await git(["fetch", ...flags, "origin", `refs/heads/${branch}:${tipRef}`]);
@@ -166,7 +163,7 @@ async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees")
 	throw unreadable(branch, record);
 }
 
-async function checkOut({ git, folder }: Scratch): Promise<HistoryFile[]> {
+async function checkOut({ git, folder }: Scratch) {
 	const tree = join(folder, "trtgate-files");
 	await rm(tree, { recursive: true, force: true });
 	await mkdir(tree);
@@ -180,7 +177,7 @@ async function checkOut({ git, folder }: Scratch): Promise<HistoryFile[]> {
 async function commit(
 	{ git, branch }: Scratch,
 	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
-): Promise<void> {
+) {
 	const data = (bytes: Buffer) => [`data ${bytes.length}\n`, bytes, "\n"];
 	const parts = [
 		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n`,
@@ -194,7 +191,7 @@ async function commit(
 	if (!succeeded(record)) throw unwritable(branch, record);
 }
 
-async function push({ git, branch }: Scratch, flags: readonly string[]): Promise<ProcessRecord> {
+async function push({ git, branch }: Scratch, flags: readonly string[]) {
 	return git(["push", "--quiet", ...flags, "origin", `${nextRef}:refs/heads/${branch}`]);
 }
 
@@ -202,11 +199,7 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** @param attempt returns null if there is nothing to push. */
-async function untilFirst(
-	{ branch, patienceMs }: Scratch,
-	attempt: () => Promise<ProcessRecord | null>,
-): Promise<void> {
+async function untilFirst({ branch, patienceMs }: Scratch, attempt: () => Promise<ProcessRecord | null>) {
 	const endMs = performance.now() + patienceMs;
 	for (let tries = 0; ; tries++) {
 		const record = await attempt();
@@ -220,7 +213,7 @@ async function untilFirst(
 	}
 }
 
-function denied(branch: string, why: string, tail: readonly string[]): ConfigError {
+function denied(branch: string, why: string, tail: readonly string[]) {
 	refuseForeignOwner(tail);
 	return new ConfigError({
 		code: "history-denied",
@@ -230,13 +223,13 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 	});
 }
 
-function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
+function unwritable(branch: string, { tail }: ProcessRecord) {
 	const message = `The record could not be added to the branch ${branch}.`;
 	const fix = "Run `trtgate history import` with this run's result.json, or run the job again.";
 	return new ToolError({ code: "history-unwritable", message, excerpt: tail.slice(-5), fix });
 }
 
-function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
+function unreadable(branch: string, { tail }: ProcessRecord) {
 	const message = `The branch ${branch} could not be fetched.`;
 	const fix = "Check that the remote can be reached, and run it again.";
 	return new ToolError({ code: "history-unreadable", message, excerpt: tail.slice(-5), fix });

@@ -62,7 +62,7 @@ export async function readFolder(root: string): Promise<HistoryFile[]> {
 	return found;
 }
 
-async function collect(root: string, folder: string, paths: string[]): Promise<void> {
+async function collect(root: string, folder: string, paths: string[]) {
 	for (const entry of await listed(join(root, folder))) {
 		const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
 		if (entry.name.startsWith(".") || paths.length > maxFiles) continue;

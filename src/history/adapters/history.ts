@@ -31,14 +31,11 @@ export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: bo
 		/** @returns false if neither this clone nor its remote has it. */
 		bring: (commit: string) => bring(commit, walk),
 		parents: async (commit: string) => parseParents((await git(["cat-file", "commit", commit])).stdout),
-		/** On the remote, or else in this clone. */
 		branchTip: (branch: string) => branchTip(branch, walk),
-		/** Of a branch, tag or hash. */
 		find: (ref: string) => find(ref, walk),
 		mergeBase: (left: string, right: string) => mergeBase(left, right, walk),
 		isAncestor: (commit: string, of: string) => isAncestor(commit, of, walk),
 		tags: () => tags(walk),
-		/** The first candidate that `head` descends from. */
 		nearestTag: (candidates: Candidates, head: string) =>
 			candidates.order === "version"
 				? nearestVersion(candidates.tags, head, walk)
@@ -51,24 +48,24 @@ interface Walk {
 	remote: Remote;
 }
 
-async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
+async function bring(commit: string, { git, remote }: Walk) {
 	if ((await commitOf(commit, git)) !== null) return true;
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
 /** A complete clone's remote is not contacted. */
-async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
+async function branchTip(branch: string, { git, remote }: Walk) {
 	const local = () => firstCommit([...remoteRef(remote, branch), `refs/heads/${branch}`], git);
 	return (await isShallow(git))
 		? ((await remote.branchTip(branch)) ?? (await local()))
 		: ((await local()) ?? remote.branchTip(branch));
 }
 
-function remoteRef({ name }: Remote, branch: string): string[] {
+function remoteRef({ name }: Remote, branch: string) {
 	return name === null ? [] : [`refs/remotes/${name}/${branch}`];
 }
 
-async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
+async function firstCommit(names: readonly string[], git: Git) {
 	for (const name of names) {
 		const commit = await commitOf(name, git);
 		if (commit !== null) return commit;
@@ -76,7 +73,7 @@ async function firstCommit(names: readonly string[], git: Git): Promise<string |
 	return null;
 }
 
-async function find(ref: string, walk: Walk): Promise<string | null> {
+async function find(ref: string, walk: Walk) {
 	const { git, remote } = walk;
 	const local = await firstCommit([ref, ...remoteRef(remote, ref)], git);
 	if (local !== null) return local;
@@ -89,7 +86,7 @@ async function find(ref: string, walk: Walk): Promise<string | null> {
 	return commit !== null && (await bring(commit, walk)) ? commit : null;
 }
 
-async function mergeBase(left: string, right: string, walk: Walk): Promise<string | null> {
+async function mergeBase(left: string, right: string, walk: Walk) {
 	for (const step of [null, ...steps]) {
 		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
 		const found = firstLine(await walk.git(["merge-base", left, right]));
@@ -101,8 +98,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 	return found === "" ? null : found;
 }
 
-/** Commits whose parents are missing from this clone. */
-async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
+async function edges(revisions: readonly string[], { git }: Walk) {
 	if (!(await isShallow(git))) return [];
 	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], {
 		timeoutMs: slowMs,
@@ -114,7 +110,7 @@ async function edges(revisions: readonly string[], { git }: Walk): Promise<strin
 	return ends;
 }
 
-async function isAncestor(commit: string, of: string, walk: Walk): Promise<boolean> {
+async function isAncestor(commit: string, of: string, walk: Walk) {
 	const { git, remote } = walk;
 	const isKnown = async () =>
 		succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
@@ -126,7 +122,7 @@ async function isAncestor(commit: string, of: string, walk: Walk): Promise<boole
 	return isKnown();
 }
 
-async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise<string[]> {
+async function newerEdges(of: string, sinceSeconds: number, walk: Walk) {
 	const ends = await edges([of], walk);
 	const seconds = await dates(ends, walk.git);
 	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
@@ -141,7 +137,7 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 }
 
 /** A shallow clone has no tags. */
-async function tags({ git, remote }: Walk): Promise<Tag[]> {
+async function tags({ git, remote }: Walk) {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
 		captureBytes: 4 * 1024 * 1024,
 	});
@@ -176,7 +172,7 @@ async function nearestByDate(candidates: readonly Tag[], head: string, walk: Wal
 	return null;
 }
 
-async function newestAncestor(candidates: readonly Tag[], head: string, git: Git): Promise<Tag | null> {
+async function newestAncestor(candidates: readonly Tag[], head: string, git: Git) {
 	const byCommit = new Map(
 		candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]),
 	);

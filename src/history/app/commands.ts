@@ -23,7 +23,6 @@ import { trendFacts } from "../../core/report/trend-facts.ts";
 import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import { readWorkflowRun } from "../../host/adapters/github/env.ts";
-import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { alarmBudget } from "../core/alarm-budget.ts";
 import { findAlarms } from "../core/alarms.ts";
@@ -33,12 +32,9 @@ import { recordOf } from "../core/from-result.ts";
 import { answer, shiftText } from "../core/judge-trend.ts";
 import { renderTrend } from "../core/page.ts";
 import { readSeries } from "../core/series.ts";
-import { openStore, sha256 } from "./open-store.ts";
+import { openStore, sha256 } from "./history-watch.ts";
 
-function storeOf(
-	args: { text(name: "folder" | "branch"): string | undefined },
-	terminal: Terminal,
-): HistoryStore {
+function storeOf(args: { text(name: "folder" | "branch"): string | undefined }, terminal: Terminal) {
 	return openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
 }
 
@@ -60,7 +56,7 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	return exitCodes.ok;
 }
 
-async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
+async function filesOf(path: string, cwd: string) {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(
 		isFolder ? join(path, reportFiles.result) : path,

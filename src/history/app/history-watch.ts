@@ -1,16 +1,23 @@
 // Keeps the record of a run in the configured history, and judges the run by it.
+
+import { createHash } from "node:crypto";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { HistoryRow } from "../../../generated/history.ts";
 import type { Result } from "../../../generated/result.ts";
+import { type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
+import { ownProcesses } from "../../app/own-processes.ts";
 import type { Config } from "../../core/config/config.ts";
-import { recordError } from "../../core/errors.ts";
+import { ConfigError, recordError, usageError } from "../../core/errors.ts";
 import { outcomeOf } from "../../core/outcome.ts";
 import { readWorkflowRun } from "../../host/adapters/github/env.ts";
 import { runUrl } from "../../host/app/publish/publish-run.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { Files } from "../../ports/world.ts";
+import { historyBranch } from "../adapters/history-branch.ts";
+import { historyFolder } from "../adapters/history-folder.ts";
 import { dueForFreshPairs, findAlarms } from "../core/alarms.ts";
 import { badgeOf } from "../core/badge.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../core/files.ts";
@@ -18,7 +25,6 @@ import { type RecordedFacts, type RunIdentity, recordOf } from "../core/from-res
 import { answer, judgeTrend } from "../core/judge-trend.ts";
 import { kindOf } from "../core/points.ts";
 import { pinToLink, readSeries, type Series } from "../core/series.ts";
-import { sha256 } from "./open-store.ts";
 
 interface Keeping {
 	store: HistoryStore;
@@ -83,7 +89,6 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 		return { ...judged, notes };
 	};
 	return {
-		/** Ids of workloads that stand out and need fresh pairs. */
 		suspects: (result: RecordedFacts): Promise<readonly string[]> =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
@@ -112,7 +117,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 }
 
 /** A run that began earlier may end later. */
-function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series): boolean {
+function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series) {
 	return runs.every(({ at, commit }) => commit === undefined || at <= startedAt);
 }
 
@@ -125,11 +130,7 @@ function addBadge(result: Result, store: HistoryStore): Promise<string[]> {
 /** Past months are compacted once this many of their records wait. */
 const dueRecords = 60;
 
-async function compactWhenDue(
-	store: HistoryStore,
-	files: readonly HistoryFile[],
-	month: string,
-): Promise<string[]> {
+async function compactWhenDue(store: HistoryStore, files: readonly HistoryFile[], month: string) {
 	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
 	try {
 		const isDone = await store.compact((newest) => compact(newest, month));
@@ -185,4 +186,42 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 	return (record?.rows ?? []).flatMap(({ series, ratio, base, head }) =>
 		ratio === undefined ? [] : [{ series, kind: "link", ratio, base, head }],
 	);
+}
+
+interface HistoryPlace {
+	folder?: string | undefined;
+	branch?: string | undefined;
+}
+
+export function openStore(
+	{ folder, branch }: HistoryPlace,
+	world: { cwd: string; processes?: Processes; access?: GitAccess | undefined },
+): HistoryStore {
+	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
+	if (branch !== undefined && folder === undefined) {
+		const processes = world.processes ?? ownProcesses();
+		return historyBranch({ repository: world.cwd, branch, processes, access: world.access });
+	}
+	throw usageError(
+		folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",
+		"Give --folder DIR, or --branch trtgate-history.",
+	);
+}
+
+/** @throws ConfigError history-denied if there is no clone to push a branch from. */
+export async function openRunStore(
+	place: HistoryPlace,
+	world: { cwd: string; processes: Processes; access: GitAccess | undefined },
+): Promise<HistoryStore> {
+	const hasClone = () => isRepository(gitIn(world.cwd, world.processes)).catch(() => false);
+	if (place.branch === undefined || (await hasClone())) return openStore(place, world);
+	throw new ConfigError({
+		code: "history-denied",
+		message: `The history cannot use the branch ${place.branch}: ${world.cwd} is not a clone, or git is not installed.`,
+		fix: "Check out the repository with actions/checkout in a job that has git, or keep the history in a folder.",
+	});
+}
+
+export function sha256(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
 }

@@ -9,10 +9,8 @@ import type { Series } from "./series.ts";
 import { type Shift, watch } from "./watch.ts";
 
 export interface AlarmBudget {
-	/** The days before the newest measurement, at most a year. */
 	days: number;
 	raised: Readonly<Record<Cause, number>>;
-	/** null if too few nights differ to tell. */
 	falsePerMonth: number | null;
 	/** No simulated night raised one: a limit at 95 % confidence. */
 	isLimit: boolean;
@@ -24,7 +22,6 @@ const daysPerMonth = 365.25 / 12;
 const longestDays = 365;
 /** A chain that ended earlier raises nothing. */
 const currentDays = 30;
-/** An hour. */
 const leastSpacing = 1 / 24;
 /** Of all chains together, which keeps the page at about a second. */
 const simulatedNights = 40_000;
@@ -67,11 +64,9 @@ export function alarmBudget({ alarms, gains, chains }: Findings, { runs }: Serie
 	};
 }
 
-/** What a chain's nights look like while nothing changes. */
 interface Nights {
 	metric: WatchedChain["chain"]["metric"];
 	count: number;
-	/** Days from one night to the next. */
 	spacing: number;
 	/** Scatter that pairs do not explain: fresh pairs of the same night have it too. */
 	between: number;
@@ -111,11 +106,7 @@ function nightsOf(
 const intervalErrors = 3;
 
 /** Alarms on nights drawn from a chain's own, in histories as long as it: most are raised while little is known. */
-function falseAlarms(
-	{ metric, count, spacing, between, moves }: Nights,
-	times: number,
-	seed: number,
-): number {
+function falseAlarms({ metric, count, spacing, between, moves }: Nights, times: number, seed: number) {
 	const uniform = uniformSource(seed);
 	const normal = normalSource(uniform);
 	const runs = Array.from({ length: count }, (_, night) => ({ day: night * spacing }));
@@ -138,12 +129,11 @@ function falseAlarms(
 }
 
 /** The part of a night's level that fresh pairs would show again: what its own pairs do not explain. */
-function stayingShare(level: number, { own, between }: { own: number; between: number }): number {
+function stayingShare(level: number, { own, between }: { own: number; between: number }) {
 	const usual = between === 0 ? 0 : between ** 2 / (between ** 2 + own ** 2);
 	return level === 0 ? usual : Math.max(usual, 1 - ((intervalErrors * own) / level) ** 2);
 }
 
-/** `4 alarms in 365 days (0.33 a month): 3 by the change, 1 by noise. …` */
 export function budgetText({ days, raised, falsePerMonth, isLimit }: AlarmBudget): string {
 	const causes = Object.entries(raised) as [Cause, number][];
 	const count = causes.reduce((sum, [, own]) => sum + own, 0);

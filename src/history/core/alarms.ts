@@ -119,11 +119,7 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 
 const likelyNats = 3;
 
-/** Among the places whose engine differs from the previous one. */
-function likelyChange(
-	{ starts, from }: Shift,
-	differs: (place: number) => boolean,
-): Shift["starts"][number] | null {
+function likelyChange({ starts, from }: Shift, differs: (place: number) => boolean) {
 	const most = starts.find(({ place }) => place === from)?.nats ?? 0;
 	let best: Shift["starts"][number] | null = null;
 	for (const one of starts) {
@@ -136,8 +132,7 @@ function likelyChange(
 /** On one machine, a pin's time moves by less from night to night. */
 const minPinMove = 3e-3;
 
-/** `+1.2 %`: the pin's own time against its median on this machine. */
-function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
+function pinMove({ points }: Chain, at: number, runs: readonly Run[]) {
 	const point = points[at];
 	if (point === undefined) return null;
 	const isSame = ({ made, run, baseNs }: Point) =>

@@ -24,7 +24,7 @@ const padding = 7;
 const charWidth = 6.2;
 
 /** White on its own ground, readable on light and dark pages. */
-function drawBadge(label: string, message: string, colour: string): string {
+function drawBadge(label: string, message: string, colour: string) {
 	const widthOf = (text: string) => Math.round([...text].length * charWidth);
 	const left = widthOf(label) + 2 * padding;
 	const width = left + widthOf(message) + 2 * padding;

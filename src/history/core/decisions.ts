@@ -10,7 +10,6 @@ import { type Decision, figureOf, type Series } from "./series.ts";
 export interface AlarmState {
 	/** open: nobody watches one of its series. */
 	state: "open" | "watched" | "accepted" | "recovered";
-	/** From the night that raised it to its end, or to the newest record. */
 	days: number;
 	by?: string | undefined;
 	at?: string | undefined;
@@ -34,16 +33,12 @@ export function stateOf({ shifts, raised, isOpen }: Alarm, { runs }: Series): Al
 	};
 }
 
-function decisionOn(
-	{ chain, shift: { raised, closed } }: ShiftOf,
-	wanted: Decision["kind"],
-): Decision | undefined {
+function decisionOn({ chain, shift: { raised, closed } }: ShiftOf, wanted: Decision["kind"]) {
 	return chain.decisions.findLast(
 		({ kind, place }) => kind === wanted && place >= raised && place <= (closed?.at ?? Infinity),
 	);
 }
 
-/** `watched by Ada since 2026-11-02: new kernels are due`; "" if nobody decided. */
 export function decisionText({ state, by, at = "", reason = "" }: AlarmState): string {
 	if (reason === "") return "";
 	const what = { open: "partly watched", watched: "watched", accepted: "accepted", recovered: "" }[state];
@@ -70,7 +65,6 @@ export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
 	return alarms.flatMap(({ shifts }) => shifts).filter(({ shift }) => shift.closed === undefined);
 }
 
-/** null if no alarm is open for these engines. */
 export function decide(
 	findings: Pick<Findings, "alarms">,
 	{ kind, patterns, figure, reason, by, at, hash }: Deciding,

@@ -6,7 +6,6 @@ import { groupBy } from "../../core/group.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 
 export interface HistoryFile {
-	/** Below the store's root. */
 	path: string;
 	text: string;
 }
@@ -51,7 +50,6 @@ function checkRecord(value: unknown): Read {
 	return skippedFor(`it is not a record of trtgate: ${why}`);
 }
 
-/** null unless every line is a record of this version. */
 function readMonth(text: string): NamedRecord[] | null {
 	const lines = text.trimEnd().split("\n");
 	const runs = lines.map((line): NamedRecord | null => {

@@ -130,7 +130,7 @@ function logRatioOf({ estimate, interval, pairs, setAside = 0 }: Comparison): Lo
 	return { ppm: millionths(Math.log1p(estimate)), halfPpm: millionths(half), pairs: pairs - setAside };
 }
 
-function millionths(value: number): number {
+function millionths(value: number) {
 	return Math.round(value * 1e6);
 }
 
@@ -158,7 +158,7 @@ function factsOf(
 }
 
 /** The worst of all cases; for a similarity, its distance from 1. */
-function errorsOf(checks: readonly GoldenCheck[]): Record<string, number> {
+function errorsOf(checks: readonly GoldenCheck[]) {
 	const worst: Record<string, number> = {};
 	for (const { output, metric, bound, got, allowed } of checks) {
 		if (typeof got !== "number" || allowed === null || (bound === "at-least" && got > 1)) continue;

@@ -34,12 +34,11 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series)
 
 const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
 
-function runText({ start }: ShiftOf, { runs }: Series): string {
+function runText({ start }: ShiftOf, { runs }: Series) {
 	const url = runs[start]?.url ?? "";
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
-/** ` Open for 12 days.`, with who watches it. */
 export function stateText(alarm: Alarm, series: Series): string {
 	const state = stateOf(alarm, series);
 	const decided = decisionText(state);
@@ -47,7 +46,7 @@ export function stateText(alarm: Alarm, series: Series): string {
 }
 
 /** @param id model/engine/workload, which may contain slashes. */
-function subjectOf(id: string): { model: string; engine: string; workload: string } {
+function subjectOf(id: string) {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
 }
@@ -59,13 +58,12 @@ const worse = {
 	error: "further from its golden",
 } as const;
 
-function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
+function sizeText({ shift }: Pick<ShiftOf, "shift">) {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
 }
 
-/** `+1.3 % ± 0.1 % slower since 2026-10-14`. */
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
 	const what =
@@ -80,7 +78,7 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
+function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series) {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
 	const [good, bad] = [runs[before ?? -1]?.commit, runs[after ?? -1]?.commit];
@@ -98,7 +96,6 @@ export function enginesOf({ shifts }: Alarm): string[] {
 	];
 }
 
-/** `1 engine slower than release 3.2, since 2026-10-14, +1.3 % ± 0.1 %: det/fp16, cause: the change`. */
 export function answer({ alarms }: Findings, series: Series): string {
 	const open = alarms.filter(({ isOpen }) => isOpen);
 	const [newest] = open;

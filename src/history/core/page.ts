@@ -1,16 +1,8 @@
 // Renders the trend of a history as one HTML file.
 import { groupBy } from "../../core/group.ts";
-import {
-	at,
-	html,
-	linearScale,
-	type Markup,
-	pill,
-	type Scale,
-	section,
-} from "../../core/report/html/markup.ts";
+import { at, html, linearScale, pill, type Scale, section } from "../../core/report/html/markup.ts";
 import { drawHtml, renderPage } from "../../core/report/html/report.ts";
-import { type Block, heading, long, plain, sentence, table } from "../../core/report/section.ts";
+import { heading, long, plain, sentence, table } from "../../core/report/section.ts";
 import { cleanName, cleanText, shellWord, shorten } from "../../core/text/escape.ts";
 import { counted, listNames, type Tone } from "../../core/text/labels.ts";
 import { formatMs, formatPercent } from "../../core/text/units.ts";
@@ -75,7 +67,6 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 
 const noiseOf = ({ watched }: WatchedChain) => watched.references.at(-1)?.sd ?? 0;
 
-/** More points than this are drawn as means. */
 const maxPoints = 360;
 
 function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
@@ -94,11 +85,11 @@ function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, 
 
 const maxNames = 4;
 
-function namesOf(alarm: Alarm): string {
+function namesOf(alarm: Alarm) {
 	return cleanName(listNames(enginesOf(alarm), maxNames), 250);
 }
 
-function alarmCard(alarm: Alarm, series: Series): Markup {
+function alarmCard(alarm: Alarm, series: Series) {
 	const tone = causeTones[alarm.cause];
 	const { state, reason } = stateOf(alarm, series);
 	const engines = enginesOf(alarm).slice(0, maxNames);
@@ -117,7 +108,7 @@ interface YearRow {
 	state: ReturnType<typeof stateOf> | null;
 }
 
-function yearBlock({ alarms, gains }: Findings, series: Series): Block {
+function yearBlock({ alarms, gains }: Findings, series: Series) {
 	const last = series.runs.at(-1)?.day ?? 0;
 	const rows = [...alarms, ...gains]
 		.filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365)
@@ -149,13 +140,13 @@ const width = 420;
 const height = 50;
 const margin = 3;
 
-function dayScale({ runs }: Series): Scale {
+function dayScale({ runs }: Series) {
 	const first = runs[0]?.day ?? 0;
 	return linearScale([first, Math.max(first + 1, runs.at(-1)?.day ?? 1)], [margin, width - margin]);
 }
 
 /** Browsers show a mark's title to who points at it. */
-function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: Scale): Markup {
+function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: Scale) {
 	const drawn = chains.map(drawnPoints);
 	// Noise fills a third of the height if nothing moved.
 	const reach = Math.max(
@@ -193,7 +184,7 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${courses}${changes}</svg>`;
 }
 
-function lineOf(line: Line, series: Series, x: Scale): Markup {
+function lineOf(line: Line, series: Series, x: Scale) {
 	const { newest, title, level } = line;
 	const ns = newest.chain.points.at(-1)?.headNs ?? NaN;
 	const time = Number.isNaN(ns) ? null : html`<small>${formatMs(ns / 1e6)}</small>`;
@@ -201,7 +192,7 @@ function lineOf(line: Line, series: Series, x: Scale): Markup {
 `;
 }
 
-function factsOf({ runs }: Series, skipped: readonly string[]): Markup {
+function factsOf({ runs }: Series, skipped: readonly string[]) {
 	const facts = [
 		counted(runs.length, "run"),
 		`${runs[0]?.at.slice(0, 10) ?? ""} to ${runs.at(-1)?.at.slice(0, 10) ?? ""}`,

@@ -17,7 +17,6 @@ interface Made {
 }
 
 export interface Point {
-	/** Index among the runs. */
 	run: number;
 	/** Logarithm; of latency, chained over pins. */
 	level: number;

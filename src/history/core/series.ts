@@ -14,7 +14,6 @@ import {
 
 export type Metric = "latency" | "memory" | "size" | "error";
 
-/** Only levels within a chain can be compared. */
 export interface Chain {
 	series: string;
 	metric: Metric;
@@ -25,10 +24,8 @@ export interface Chain {
 	decisions: readonly Decision[];
 }
 
-/** What a person decided of the levels up to a point. */
 export interface Decision {
 	kind: "accepted" | "watched";
-	/** Index of the point. */
 	place: number;
 	run: number;
 	reason: string;
@@ -170,7 +167,7 @@ function chainPoints(
 	return all.map(({ points: own, joints, changed }) => ({ points: own, joints, changed }));
 }
 
-function differences(left: Run | undefined, right: Run | undefined): string[] {
+function differences(left: Run | undefined, right: Run | undefined) {
 	if (left === undefined || right === undefined) return [];
 	const keys = new Set([...Object.keys(left.machine), ...Object.keys(right.machine)]);
 	return [...keys].filter((key) => !sameKind.has(key) && left.machine[key] !== right.machine[key]);
@@ -183,7 +180,6 @@ const totalWeight = (links: readonly { error: number }[]) =>
 
 /** Twelve such links move a chain by 0.05 %. */
 const certainLink = 1.5e-4;
-/** Nights on which an uncertain link is measured. */
 const linkNights = 4;
 
 /** The previous pin, if it is not linked to this one with certainty. */

@@ -5,7 +5,6 @@ import type { Chain, Metric } from "./series.ts";
 
 export interface Shift {
 	direction: "up" | "down";
-	/** Points: the likeliest start, and the one that decided. */
 	from: number;
 	raised: number;
 	starts: readonly { place: number; nats: number }[];
@@ -67,11 +66,9 @@ interface Noise {
 interface State {
 	rule: MetricRules;
 	points: readonly Point[];
-	/** Points of the reference, never of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
 	since: number;
-	/** First index that an alarm may reach back to. */
 	first: number;
 	up: number;
 	down: number;
@@ -123,7 +120,7 @@ export function watch(
 }
 
 /** A moving baseline would absorb creep. */
-function learn(at: number, state: State): void {
+function learn(at: number, state: State) {
 	const { learned, open, points, rule } = state;
 	if (learned.length >= noisePoints || at < state.since || (open !== null && at >= open.from)) return;
 	learned.push(at);
@@ -143,7 +140,7 @@ function learn(at: number, state: State): void {
 	state.noise = { sd, between, level: median(first), error: sd / Math.sqrt(first.length) };
 }
 
-function judge(at: number, point: Point, state: State, found: Watched): void {
+function judge(at: number, point: Point, state: State, found: Watched) {
 	const { noise, rule } = state;
 	if (noise === null) return;
 	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
@@ -183,14 +180,14 @@ function decide(at: number, state: State, noise: Noise, direction: Shift["direct
 	return { direction, from: creep ?? from, isCreep: creep !== null, starts, raised: at, ...interval };
 }
 
-function reset(state: State): void {
+function reset(state: State) {
 	state.up = 0;
 	state.down = 0;
 	state.streak = 0;
 	state.well = 0;
 }
 
-function follow(at: number, { level, error }: Point, state: State, noise: Noise): void {
+function follow(at: number, { level, error }: Point, state: State, noise: Noise) {
 	const { open } = state;
 	// A disturbed night proves nothing.
 	const isWell = open !== null && level + error - noise.level < Math.max(2 * noise.sd, open.size / 2);
@@ -203,7 +200,7 @@ function follow(at: number, { level, error }: Point, state: State, noise: Noise)
 }
 
 /** These levels are the reference until there are enough later points. */
-function settle(state: State, at: number, points: readonly Pick<Point, "level">[]): void {
+function settle(state: State, at: number, points: readonly Pick<Point, "level">[]) {
 	const { noise } = state;
 	const level = median(points.map((point) => point.level));
 	if (noise !== null) state.noise = { ...noise, level, error: noise.sd / Math.sqrt(points.length) };
@@ -214,7 +211,6 @@ function settle(state: State, at: number, points: readonly Pick<Point, "level">[
 }
 
 interface Course {
-	/** The deciding point, and the first that the change may reach back to. */
 	at: number;
 	first: number;
 	noise: { level: number; sd: number };
@@ -224,7 +220,7 @@ interface Course {
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */
-function likelyStarts({ at, first, noise, points }: Course, size: number): { place: number; nats: number }[] {
+function likelyStarts({ at, first, noise, points }: Course, size: number) {
 	const found: { place: number; nats: number }[] = [];
 	let nats = 0;
 	let most = -Infinity;
@@ -244,11 +240,7 @@ const creepNats = 5;
 const longestCreep = 120;
 
 /** Where an evenly growing level left its reference; null if a step explains it about as well. */
-function creepStart(
-	{ at, first: earliest, noise, points }: Course,
-	size: number,
-	from: number,
-): number | null {
+function creepStart({ at, first: earliest, noise, points }: Course, size: number, from: number) {
 	const first = Math.max(earliest, at - longestCreep);
 	const shares = points
 		.slice(first, at + 1)

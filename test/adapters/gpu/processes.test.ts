@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
-import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";
+import { watchProcesses } from "../../../src/adapters/gpu/sampler.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
 import { program } from "../../support/ort-jobs.ts";

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { fetchNative } from "../../../src/adapters/onnxruntime/native.ts";
+import { fetchNative } from "../../../src/adapters/onnxruntime/runtime.ts";
 import { ortVersion } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { ToolError } from "../../../src/core/errors.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import lock from "../../../package-lock.json" with { type: "json" };
-import { pinnedNative } from "../../../src/adapters/onnxruntime/native.ts";
+import { pinnedNative } from "../../../src/adapters/onnxruntime/runtime.ts";
 import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { expectFault, sha256, temporaryFolder, writeProject } from "../../support/project.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutLines, lastLines } from "../../../src/adapters/process/lines.ts";
+import { cutLines, lastLines } from "../../../src/adapters/process/log.ts";
 
 function cut(chunks: readonly Uint8Array[]) {
 	const lines: string[] = [];

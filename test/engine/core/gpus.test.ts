@@ -1,6 +1,6 @@
 // NVIDIA's data sheets: dense, at boost clock.
 import { expect, it } from "vitest";
-import { rooflineOf } from "../../../src/engine/core/gpus.ts";
+import { rooflineOf } from "../../../src/engine/core/facts.ts";
 
 const work = { bytes: 1e6, operations: 1e6, precision: "fp16", timeMs: 1 };
 const limitsOf = (gpu: string) =>

@@ -1,12 +1,7 @@
 // Tries defects: damages a weight tensor in a scratch copy of the model, runs cases until the verdict is settled, and restores the
 // tensor.
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import {
-	brokenVerdict,
-	type DefectVerdict,
-	type Trial,
-	watchDefect,
-} from "../../../golden/core/record/defects/judge.ts";
+import { brokenVerdict, type Trial, watchDefect } from "../../../golden/core/record/defects/judge.ts";
 import { damageWeights } from "../../../golden/core/record/defects/weights.ts";
 import { type Tensor, tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
@@ -55,10 +50,7 @@ interface Trying {
 }
 
 /** null: no byte of the tensor changes. */
-async function tryDefect(
-	{ path, place, defect }: DefectTask["defects"][number],
-	trying: Trying,
-): Promise<DefectVerdict | null> {
+async function tryDefect({ path, place, defect }: DefectTask["defects"][number], trying: Trying) {
 	const file = openSync(path, "r+");
 	try {
 		const original = new Uint8Array(place.bytes);
@@ -77,7 +69,7 @@ async function tryDefect(
 	}
 }
 
-async function runDamaged({ ort, task, trial, cases }: Trying): Promise<DefectVerdict> {
+async function runDamaged({ ort, task, trial, cases }: Trying) {
 	const watch = watchDefect(trial);
 	const order = [...cases.entries()].sort(([, left], [, right]) => worthOf(right) - worthOf(left));
 	try {

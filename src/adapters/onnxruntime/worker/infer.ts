@@ -140,7 +140,7 @@ export function toOrtTensor(
 	return tensor;
 }
 
-function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
+function aligned(bytes: Uint8Array, size: number) {
 	const { buffer, byteOffset, length } = bytes;
 	const isWhole = byteOffset === 0 && buffer.byteLength === length && length % size === 0;
 	return buffer instanceof ArrayBuffer && isWhole ? buffer : Uint8Array.from(bytes).buffer;

@@ -28,7 +28,6 @@ export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
 const v8Flags = ["--wasm-tiering-budget=150000000", "--wasm-lazy-validation"];
 
 interface Exports {
-	/** Added by scripts/wasm. */
 	halfInstructions?: { value: bigint };
 }
 
@@ -47,7 +46,7 @@ export function halfInstructions(): number {
 }
 
 /** All copies of the runtime share the compiled code, which takes most of a start. */
-function shareModule(path: string): void {
+function shareModule(path: string) {
 	if (isShared) return;
 	isShared = true;
 	for (const flag of v8Flags) setFlagsFromString(flag);

@@ -84,7 +84,7 @@ function armColumns(arm: "base" | "head"): Columns {
 	);
 }
 
-function formatCell(cell: Cell): string {
+function formatCell(cell: Cell) {
 	if (cell === undefined || cell === null) return "";
 	if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";
 	const text = cleanText(shorten(cell, longestText));

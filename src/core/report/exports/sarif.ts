@@ -67,7 +67,7 @@ export function renderCodeQuality(result: Result): string {
 }
 
 /** Our own codes are shorter; a result may come from an untrusted source. */
-function codeOf(code: string): string {
+function codeOf(code: string) {
 	return cleanMessage(code, 100);
 }
 
@@ -101,20 +101,19 @@ function resultOf(problem: Problem, codes: readonly string[], configPath: string
 	};
 }
 
-function textOf(problem: Problem): string {
+function textOf(problem: Problem) {
 	const { message, fix } = problem;
 	const before = problem.model === undefined ? "" : `${subjectOf(problem)}: `;
 	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
 	return `${before}${cleanMessage(message, 2000)}${after}`;
 }
 
-/** The same even if lines move. */
-function identityOf(problem: Problem): string {
+function identityOf(problem: Problem) {
 	const node = problem.node === undefined ? "" : cleanMessage(problem.node, 200);
 	return [codeOf(problem.code), subjectOf(problem), node].join("/");
 }
 
-function subjectOf(problem: Problem): string {
+function subjectOf(problem: Problem) {
 	return problem.model === undefined ? "" : subjectName({ ...problem, model: problem.model });
 }
 
@@ -124,7 +123,7 @@ function placeOf({ path, line = 0, column = 0 }: Location): object {
 }
 
 /** A relative path stays relative, so that viewers find it in the repository. */
-function fileUri(path: string): string {
+function fileUri(path: string) {
 	const clean = cleanText(shorten(path, 2000)).replaceAll("\\", "/");
 	const escaped = clean.split("/").map(encodeURIComponent).join("/");
 	return clean.startsWith("/") ? `file://${escaped}` : escaped;

@@ -12,13 +12,12 @@ import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { backendOf } from "../facts.ts";
-import { loadName } from "../sections/at-load.ts";
+import { loadName } from "../sections/load.ts";
 
 interface Figure {
 	measure: string;
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	/** On ONNX Runtime with the caveat. */
 	subject: string;
 	value: number;
 	spread?: readonly [number, number];
@@ -102,7 +101,6 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	});
 }
 
-/** Of the head, at 80 % of the base's capacity. */
 function ofLoad(load: LoadResult, result: Result): Figure[] {
 	const point = load.points.find(({ share }) => share === 0.8);
 	if (point?.head == null) return [];
@@ -134,7 +132,7 @@ function ofBuild(build: BuildRecord, result: Result): Figure[] {
 }
 
 /** The worst case of each engine and metric. Where more is better, it is no error. */
-function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
+function ofGoldens(golden: readonly GoldenVerdict[]) {
 	const worst = new Map<string, Figure>();
 	for (const { model, engine, part, case: name, checks } of golden) {
 		const subject = subjectName({ model, engine, part });

@@ -72,8 +72,7 @@ function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece
 	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
-/** Straight down to the next layer; around the nodes between otherwise. */
-function path(from: Point, to: Point): string {
+function path(from: Point, to: Point) {
 	const [x1, x2] = [from.x + box.width / 2, to.x + box.width / 2];
 	const [y1, y2] = [from.y + box.height, to.y];
 	if (y2 > y1 && y2 - y1 < cell.height)
@@ -148,7 +147,7 @@ export function layoutGraph(count: number, edges: readonly (readonly [from: numb
 const lists = (count: number): number[][] => Array.from({ length: count }, () => []);
 
 /** Moves each node as near to the mean of its neighbours as the others allow. */
-function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]): void {
+function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]) {
 	const wanted = layer.map((node) => {
 		const own = near[node] ?? [];
 		return {

@@ -45,12 +45,12 @@ export function forestAxis(scale: Scale): Markup {
 	return html`<svg class="forest" viewBox="0 0 ${width} 16" aria-hidden="true">${labels}</svg>`;
 }
 
-function vertical(kind: string, value: number, scale: Scale): Markup {
+function vertical(kind: string, value: number, scale: Scale) {
 	const x = at(scale.place(value));
 	return html`<line class="${kind}" x1="${x}" x2="${x}" y1="2" y2="${height - 2}"/>`;
 }
 
-function drawEstimate(estimate: number, tone: string, scale: Scale): Markup {
+function drawEstimate(estimate: number, tone: string, scale: Scale) {
 	if (estimate > scale.to)
 		return html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`;
 	if (estimate < scale.from) return html`<path class="beyond ${tone}" d="M9 ${middle - 5}l-6 5l6 5"/>`;

@@ -76,8 +76,7 @@ export function linearScale(domain: readonly [number, number], range: readonly [
 	return { from, to, place };
 }
 
-/** A step of 1, 2 or 5 times a power of ten, so that about `count` steps fill the width. */
-function roundStep(width: number, count: number): number {
+function roundStep(width: number, count: number) {
 	const rough = width / count;
 	const power = 10 ** Math.floor(Math.log10(rough));
 	return ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power;

@@ -18,10 +18,10 @@ import {
 	shownSections,
 } from "../section.ts";
 import { reportSections } from "../sections.ts";
-import { coded, folded, html, type Markup, moreText, type Piece, pill, section } from "./markup.ts";
+import { coded, folded, html, moreText, type Piece, pill, section } from "./markup.ts";
 import { sortScript, sortScriptHash, styleSheet } from "./style.ts";
 
-function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
+function bodyCell<Row>(column: Column<Row>, row: Row) {
 	const text = column.text?.(row) ?? "";
 	const tone = column.tone?.(row) ?? null;
 	const content =
@@ -33,7 +33,7 @@ function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
 	return html`<td${style}${sort}>${content}</td>`;
 }
 
-function sortableTable<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
+function sortableTable<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]) {
 	const head = columns.map(
 		({ title, numeric, axis }) =>
 			html`<th scope="col"${numeric ? html` class="n"` : null} aria-sort="none"><button type="button" disabled>${title}</button>${axis ?? null}</th>`,
@@ -81,7 +81,7 @@ const severityLabels = {
 	...{ fail: "fails", error: "error", inconclusive: "inconclusive", warn: "warns", note: "note" },
 };
 
-function card({ severity, title, lines = [], sentences, fix, excerpt = [] }: Highlight): Markup {
+function card({ severity, title, lines = [], sentences, fix, excerpt = [] }: Highlight) {
 	const tone = statusTones[severity];
 	const log = excerptLines(excerpt).map((line, index) => [index === 0 ? null : html`\n`, line]);
 	return html`<article class="highlight ${tone}"><h2>${title} ${pill(severityLabels[severity], tone)}</h2>
@@ -112,7 +112,7 @@ ${body}${script}
 `.markup;
 }
 
-function pageHeader({ result, highlights }: ReportContext): Markup {
+function pageHeader({ result, highlights }: ReportContext) {
 	const facts = jobFacts(result).map(([label, value]) => html`<li>${label} <b>${value}</b></li>`);
 	const isForgeable = result.unverified === true;
 	const tone = isForgeable && result.outcome === "pass" ? "open" : statusTones[result.outcome];
@@ -124,7 +124,7 @@ ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeL
 `;
 }
 
-function renderBody(result: Result, sections: readonly ReportSection[]): Markup {
+function renderBody(result: Result, sections: readonly ReportSection[]) {
 	const context = reportContext(result, sections);
 	const shown = shownSections(sections, context, { format: "html", detail: fullDetail });
 	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]) => {

@@ -20,7 +20,7 @@ export const palettes = {
 	),
 };
 
-function variables(palette: Readonly<Record<string, string>>): string {
+function variables(palette: Readonly<Record<string, string>>) {
 	return Object.entries(palette)
 		.map(([name, value]) => `--${name}:${value}`)
 		.join(";");

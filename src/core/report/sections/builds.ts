@@ -94,13 +94,12 @@ function buildPairs({ builds }: Result): BuildPair[] {
 	});
 }
 
-function warningsText({ head }: BuildPair): string {
+function warningsText({ head }: BuildPair) {
 	const warnings = head?.warnings?.map((one) => `${one.count} ${cleanName(one.class, 40)}`) ?? [];
 	return listNames(warnings, 4) || "none";
 }
 
-/** A note on both builds appears once. */
-function notesText({ base, head }: BuildPair): string {
+function notesText({ base, head }: BuildPair) {
 	const noted = [base, head].flatMap((build) =>
 		(build?.notes ?? []).map((note) => [note, build?.arm ?? ""] as const),
 	);
@@ -115,7 +114,7 @@ function toneOf({ arm, state, failure }: BuildRecord): Tone {
 	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
 }
 
-function timeText(build: BuildRecord | null): string {
+function timeText(build: BuildRecord | null) {
 	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
 	if (build.state !== "built") return buildLabel(build);
@@ -149,7 +148,7 @@ const buildColumns: readonly Column<BuildPair>[] = [
 ];
 
 /** A build that preflight forbade is explained by the preflight gate. */
-function hasFailed({ state, failure }: BuildRecord): boolean {
+function hasFailed({ state, failure }: BuildRecord) {
 	return (state === "missing" && failure !== undefined) || state === "refused" || state === "timed-out";
 }
 

@@ -56,7 +56,7 @@ export function recipeSentence(
 }
 
 /** A new name does not change a build. */
-function recipeTitle(changes: readonly RecipeChange[]): string {
+function recipeTitle(changes: readonly RecipeChange[]) {
 	const built = changes.filter(({ rows }) => rows.length > 0).length;
 	const renamed = changes.filter(({ was }) => was !== undefined).length;
 	const parts = present([
@@ -82,7 +82,7 @@ export const recipeSection: ReportSection = {
 
 const maxNamed = 6;
 
-function valueText(value: InterfaceValue | null, absent: string): string {
+function valueText(value: InterfaceValue | null, absent: string) {
 	if (value === null) return absent;
 	return `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
 }
@@ -95,7 +95,7 @@ const interfaceColumns: readonly Column<Line<InterfaceChange, InterfaceRow>>[] =
 ];
 
 /** A sentence that begins with a dimension's name keeps its case. */
-function sentenceOf(row: InterfaceRow): string {
+function sentenceOf(row: InterfaceRow) {
 	const text = cleanMessage(interfaceText(row), 400);
 	return `${row.side === "size" ? text : capitalize(text)}.`;
 }

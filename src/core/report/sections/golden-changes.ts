@@ -27,7 +27,7 @@ const movedColumns: readonly Column<MovedOutput>[] = [
 	long("moved by", movedText, { sortBy: ({ relativeL2 }) => sortable(relativeL2 ?? "NaN") }),
 ];
 
-function limitText(value: ToleranceChange["base"]): string {
+function limitText(value: ToleranceChange["base"]) {
 	return typeof value === "number" ? formatValue(value) : cleanName(value ?? "default", 40);
 }
 
@@ -42,7 +42,7 @@ const limitColumns: readonly Column<ToleranceChange>[] = [
 	}),
 ];
 
-function whyText({ reason, author }: GoldenChange): string {
+function whyText({ reason, author }: GoldenChange) {
 	const who = author === undefined ? "The author" : cleanName(author, 80);
 	return reason === undefined ? "No reason was given." : `${who} wrote: “${cleanMessage(reason, 300)}”`;
 }
@@ -77,7 +77,7 @@ function blocksOf(change: GoldenChange): Block[] {
 	];
 }
 
-function sentencesOf(change: GoldenChange): string[] {
+function sentencesOf(change: GoldenChange) {
 	const { weakened, moved, movedTotal, notes, tolerances, reason } = change;
 	const [first] = moved;
 	const tighter = tolerances.filter(({ looser }) => !looser).length;

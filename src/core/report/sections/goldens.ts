@@ -38,25 +38,25 @@ interface Judged {
 	check: GoldenCheck;
 }
 
-function sentenceOf(text: string): string {
+function sentenceOf(text: string) {
 	const capital = capitalize(text);
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
-function placeOf({ check, verdict }: Judged, totalCases: number): string {
+function placeOf({ check, verdict }: Judged, totalCases: number) {
 	if (verdict.scope === "set") return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
 	const place = present([totalCases !== 1 && `case ${quoted(verdict.case, 60)}`, sampleText(check)]);
 	return place.length === 0 ? "" : ` (${place.join(", ")})`;
 }
 
 /** In a sequence, the steps after the first wrong one follow from it. */
-function sampleText({ sample, position }: GoldenCheck): string {
+function sampleText({ sample, position }: GoldenCheck) {
 	if (position !== undefined) return `first at position ${position}`;
 	return sample === undefined ? "" : `sample ${sample}`;
 }
 
 /** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
-function checkLine(failing: Judged, totalCases: number): string {
+function checkLine(failing: Judged, totalCases: number) {
 	const { metric, detail, output, base, baseAllowed, existing } = failing.check;
 	// The detail has both numbers, and its limit is not one of the golden's.
 	const measure =
@@ -79,7 +79,6 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Judged[] {
 	return [...groupBy(failing, ({ check }) => check.output).values()].flatMap(([worst]) => worst ?? []);
 }
 
-/** More would push the sentences off the screen. */
 const maxLines = 8;
 
 function mismatchTexts(
@@ -105,7 +104,7 @@ function mismatchTexts(
 	};
 }
 
-function messagesOf(verdicts: readonly GoldenVerdict[]): string[] {
+function messagesOf(verdicts: readonly GoldenVerdict[]) {
 	const texts = verdicts.flatMap(({ message }) => (message === undefined ? [] : [cleanMessage(message)]));
 	return [...new Set(texts)].slice(0, 3);
 }
@@ -127,8 +126,7 @@ function existingFix(gate: HighlightSeverity): string {
 		: `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
-/** ` in 1 of 9 cases, and over its whole set of 9 cases`. */
-function extentOf(group: readonly GoldenVerdict[], totalCases: number): string {
+function extentOf(group: readonly GoldenVerdict[], totalCases: number) {
 	const cases = caseVerdicts(group).length;
 	const all = counted(totalCases, "case");
 	return present([

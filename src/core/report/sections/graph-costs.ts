@@ -7,7 +7,6 @@ import { counted, present, shapesText, subjectName } from "../../text/labels.ts"
 import { formatBytes, formatCount, formatLarge, formatPercent } from "../../text/units.ts";
 import { html } from "../html/markup.ts";
 import {
-	type Block,
 	type Column,
 	details,
 	heading,
@@ -27,8 +26,7 @@ const graphFigures = [
 
 type Figure = (typeof graphFigures)[number][1];
 
-/** `≥` if something is not known. */
-function figureText(figures: GraphFigures, figure: Figure): string {
+function figureText(figures: GraphFigures, figure: Figure) {
 	const { unknownNodes, unknownTensors } = figures;
 	const unknown = {
 		multiplyAdds: unknownNodes,
@@ -40,8 +38,7 @@ function figureText(figures: GraphFigures, figure: Figure): string {
 	return `${unknown[figure] > 0 ? "≥ " : ""}${format(figures[figure])}`;
 }
 
-/** `3.20 G → 4.10 G (+28.1 %)`; one figure if both sides have it. */
-function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure): string {
+function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure) {
 	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
 	const change = head[figure] / base[figure] - 1;
 	const digits = Math.abs(change) < 5e-4 ? 2 : 1;
@@ -49,15 +46,14 @@ function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figur
 	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
 }
 
-/** Names what the figures lack; "" if they are complete. */
-function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures): string {
+function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures) {
 	return present([
 		unknownNodes > 0 && `multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`,
 		unknownTensors > 0 && `sizes of ${formatCount(unknownTensors)} of ${counted(tensors, "tensor")}`,
 	]).join(" and ");
 }
 
-function workText({ multiplyAdds }: NodeCost): string {
+function workText({ multiplyAdds }: NodeCost) {
 	return multiplyAdds === null ? "unknown" : formatLarge(multiplyAdds);
 }
 
@@ -102,7 +98,7 @@ export function renderCosts({ head, base, changes = [] }: CostFacts, most: numbe
 	return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
-function totals(head: Facts, base: Facts | null): string[] {
+function totals(head: Facts, base: Facts | null) {
 	const unknown = unknownText(head.figures);
 	const sizes = Object.entries(head.shapes).map(
 		([name, shape]) => `${quoteName(name, "")} ${shape.length === 0 ? "scalar" : shape.join("×")}`,
@@ -119,7 +115,7 @@ function totals(head: Facts, base: Facts | null): string[] {
 	return rows.map(([label = "", text = ""]) => `${label.padEnd(14)} ${text}`);
 }
 
-function operatorLines({ operators, figures }: Facts): string[] {
+function operatorLines({ operators, figures }: Facts) {
 	const notable = operators.filter(
 		({ multiplyAdds, weights, unknown }) => multiplyAdds + unknown > 0 || weights > figures.parameters / 100,
 	);
@@ -132,7 +128,7 @@ function operatorLines({ operators, figures }: Facts): string[] {
 	return ["By operator", ...indented(shown, notable.length - shown.length)];
 }
 
-function nodeLines({ nodes }: Facts, most: number): string[] {
+function nodeLines({ nodes }: Facts, most: number) {
 	const order = (cost: number | null) => cost ?? Infinity;
 	const ranked = nodes
 		.filter(({ multiplyAdds }) => multiplyAdds !== 0)
@@ -144,14 +140,14 @@ function nodeLines({ nodes }: Facts, most: number): string[] {
 	return ["Nodes with most multiply-adds", ...indented(shown, ranked.length - shown.length)];
 }
 
-function indented(lines: readonly string[], hidden: number): string[] {
+function indented(lines: readonly string[], hidden: number) {
 	const more = hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [];
 	return [...lines, ...more].map((line) => `  ${line}`);
 }
 
 const maxNodes = 10;
 
-function sizesText({ shapes }: GraphCost): string {
+function sizesText({ shapes }: GraphCost) {
 	return shapesText(shapes).join(", ");
 }
 
@@ -173,7 +169,7 @@ const nodeColumns: readonly Column<NodeCostChange>[] = [
 	long("base → head", nodeChangeText),
 ];
 
-function nodesOf(row: GraphCost): Block[] {
+function nodesOf(row: GraphCost) {
 	if (row.changes.length === 0) return [];
 	const name = subjectName(row);
 	const more = { noun: "node", hidden: row.changed - row.changes.length };
@@ -182,14 +178,13 @@ function nodesOf(row: GraphCost): Block[] {
 	]);
 }
 
-/** Lists each model once: its sizes scale the change alike. */
-function changedModels(costs: readonly GraphCost[]): GraphCost[] {
+function changedModels(costs: readonly GraphCost[]) {
 	const changed = costs.filter(({ base, head }) => base !== null && base.multiplyAdds !== head.multiplyAdds);
 	return [...new Map(changed.toReversed().map((cost) => [subjectName(cost), cost])).values()].toReversed();
 }
 
 /** Short and without names, because all folded titles share a line. */
-function shortTitle(changed: readonly GraphCost[]): string {
+function shortTitle(changed: readonly GraphCost[]) {
 	const [only] = changed;
 	if (only === undefined || changed.length > 1)
 		return `Graph work: ${counted(changed.length, "model")} changed`;

@@ -1,5 +1,6 @@
 // The life of a process: how soon its first inference is done, and whether its memory grows.
 import type {
+	Arm,
 	GrowthPhase,
 	MemoryGrowthResult,
 	StartUpResult,
@@ -8,7 +9,7 @@ import type {
 import { figureLabels, phaseLabels } from "../../compare/lifetime.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatMs, formatPercent } from "../../text/units.ts";
-import { changeWithInterval, dash } from "../comparison-format.ts";
+import { dash, sideChange, sidesOf } from "../comparison-format.ts";
 import {
 	type Column,
 	heading,
@@ -20,12 +21,12 @@ import {
 	table,
 } from "../section.ts";
 
-type StartRow = StartUpResult & { side: string; stats: StartUpStats };
+type StartRow = StartUpResult & { side: Arm; stats: StartUpStats };
 
 const startColumns: readonly Column<StartRow>[] = [
 	heading("Engine", subjectName),
 	plain("side", ({ side }) => side),
-	plain("change", ({ side, comparison }) => (side === "head" ? changeWithInterval(comparison) : "")),
+	plain("change", sideChange),
 	numbers("first inference", ({ stats }) => stats.totalMs, formatMs),
 	...["plugins", "read", "deserialize", "context", "first"].map((part) =>
 		numbers<StartRow>(part === "first" ? "first run" : part, ({ stats }) => stats.parts[part], formatMs),
@@ -37,12 +38,7 @@ const startColumns: readonly Column<StartRow>[] = [
 export const startUpSection: ReportSection = {
 	id: "start-ups",
 	show({ result: { startUps = [] } }) {
-		const rows = startUps.flatMap((start) =>
-			(["base", "head"] as const).flatMap((side) => {
-				const stats = start[side];
-				return stats === null ? [] : [{ ...start, side, stats }];
-			}),
-		);
+		const rows = startUps.flatMap(sidesOf);
 		if (rows.length === 0) return null;
 		return {
 			title: `Start-up of ${counted(startUps.length, "engine")}`,
@@ -53,7 +49,7 @@ export const startUpSection: ReportSection = {
 
 type PhaseRow = GrowthPhase & Pick<MemoryGrowthResult, "model" | "engine" | "part">;
 
-function bytes(value: number): string {
+function bytes(value: number) {
 	return value < 0 ? `−${formatBytes(-value)}` : formatBytes(value);
 }
 

@@ -10,7 +10,7 @@ import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
 import { dash, levelText } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
 import { backendOfRow, gateLabel, jobFacts, noBaseText, partsText, partsToReport } from "../facts.ts";
-import { html, type Markup } from "../html/markup.ts";
+import { html } from "../html/markup.ts";
 import {
 	type Block,
 	type Column,
@@ -38,7 +38,6 @@ export const noticeSection: ReportSection = {
 	},
 };
 
-/** In a comment, what happened comes first. */
 export const noteSection: ReportSection = {
 	id: "notes",
 	appendix: ["markdown"],
@@ -59,7 +58,6 @@ export const noteSection: ReportSection = {
 export const highlightSection: ReportSection = {
 	id: "highlights",
 	show({ highlights, lead }, { format, detail }) {
-		// More would push the table off the screen.
 		const most = { markdown: detail.highlights, html: 6, terminal: 8 }[format];
 		const cards = highlights
 			.slice(0, maxCards)
@@ -73,7 +71,6 @@ export const highlightSection: ReportSection = {
 	},
 };
 
-/** The page shows each fix beside its highlight. */
 export const nextStepSection: ReportSection = {
 	id: "next-steps",
 	formats: ["markdown", "terminal"],
@@ -152,13 +149,13 @@ export const upgradeSection: ReportSection = {
 	},
 };
 
-function whyText({ reason, partial, attempt }: Part): string {
+function whyText({ reason, partial, attempt }: Part) {
 	if (reason !== undefined) return cleanMessage(reason, 300);
 	const ended = partial && `${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
 	return present([attempt && `from attempt ${attempt}`, ended && `partial: ended in ${ended}`]).join("; ");
 }
 
-function deviceText({ backend }: Part): string {
+function deviceText({ backend }: Part) {
 	if (backend === undefined) return dash;
 	const caveat = backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`;
 	return `${cleanName(backend.device, 80)}${caveat}`;
@@ -272,7 +269,7 @@ export const environmentSection: ReportSection = {
 	},
 };
 
-function fileLink(path: string): Markup {
+function fileLink(path: string) {
 	const clean = cleanText(path);
 	const parts = clean.split("/");
 	const below = clean.length <= 300 && clean !== "" && !/^[/\\]|:|\\/.test(clean) && !parts.includes("..");

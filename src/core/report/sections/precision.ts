@@ -1,15 +1,16 @@
-// How much of each engine runs in its declared precision, and what does not.
-import type { BuildRecord, Result } from "../../../../generated/result.ts";
+// How much of each engine runs in its declared precision, and the INT8 ranges that another calibration changed.
+import type { BuildRecord, RangeChange, Result } from "../../../../generated/result.ts";
 import { causes, layersText, typeChanges } from "../../../engine/core/uncovered.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { counted, present, subjectName } from "../../text/labels.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatPercent, formatValue } from "../../text/units.ts";
 import { dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
 import { engineKey, failingGates, type GateIndex } from "../index-gates.ts";
 import {
 	type Column,
+	code,
 	heading,
 	long,
 	numbers,
@@ -25,12 +26,11 @@ interface Row {
 	base: BuildRecord | undefined;
 }
 
-function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered): string {
+function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered) {
 	return layersText(outside.slice(0, 3), outsideCount);
 }
 
-/** What left and entered the precision since the base. */
-function changesOf({ head }: Row): string[] {
+function changesOf({ head }: Row) {
 	const { lost, gained } = typeChanges(head.precisionCoverage);
 	const texts = present([lost, gained]);
 	return texts.length === 0 ? [] : [`${subjectName(head)}: ${texts.join(" ")}`];
@@ -101,4 +101,36 @@ export const precisionSection: ReportSection = {
 		};
 	},
 	highlights: highlightOf,
+};
+
+const rangeColumns: readonly Column<RangeChange & { build: BuildRecord }>[] = [
+	heading("Engine", ({ build }) => subjectName(build)),
+	code("tensor", ({ tensor }) => cleanName(tensor, 120)),
+	numbers("range base", ({ base }) => base, formatValue),
+	numbers("range head", ({ head }) => head, formatValue),
+];
+
+function dataText({ calibration }: Partial<BuildRecord> = {}) {
+	const { method, cases, dataSha256 } = calibration ?? {};
+	if (cases === undefined) return "a stored cache";
+	return `${counted(cases, "case")} (${method}, data ${dataSha256?.slice(0, 12)})`;
+}
+
+export const calibrationSection: ReportSection = {
+	id: "calibration",
+	show({ result: { builds } }) {
+		const heads = builds.filter(({ arm, calibration }) => arm === "head" && calibration?.changed);
+		if (heads.length === 0) return null;
+		const sentences = heads.map((head) => {
+			const { changed, tensors = 0 } = head.calibration ?? {};
+			const base = builds.find((build) => build.arm === "base" && engineKey(build) === engineKey(head));
+			const what = `${subjectName(head)}: ${changed} of ${counted(tensors, "range")} changed`;
+			return sentence(`${what}, from ${dataText(base)} to ${dataText(head)}.`);
+		});
+		const rows = heads.flatMap((build) =>
+			(build.calibration?.drift ?? []).map((change) => ({ ...change, build })),
+		);
+		const title = `Calibration: ${counted(heads.length, "engine")} with other ranges`;
+		return { title, blocks: [...sentences, table("calibration", rangeColumns, rows, { noun: "range" })] };
+	},
 };

@@ -80,8 +80,7 @@ const states: Readonly<Record<ProbeState, readonly [rank: number, label: string,
 };
 const rankOf = ({ state }: ProbeResult) => states[state][0];
 
-/** `Probes (no reference): 10 of 11 answers agree, 3 do not apply`. */
-function titleOf(probes: readonly ProbeResult[]): string {
+function titleOf(probes: readonly ProbeResult[]) {
 	const count = (wanted: ProbeState) => probes.filter(({ state }) => state === wanted).length;
 	const skipped = count("skipped");
 	const applied = probes.length - skipped;
@@ -141,7 +140,6 @@ export const probeSection: ReportSection = {
 		const probes = [...(result.probes ?? [])].sort((a, b) => rankOf(a) - rankOf(b));
 		if (probes.length === 0) return null;
 		const isPage = format === "html";
-		// A comment lists only probes that differ.
 		const most = format === "markdown" ? 1 : 2;
 		const applied = probes.filter((probe) => rankOf(probe) <= most);
 		const skipped = isPage ? probes.filter(({ state }) => state === "skipped") : [];
@@ -164,7 +162,7 @@ export const probeSection: ReportSection = {
 const bisectionCaveat =
 	"Each engine was built again with tensors between its nodes as outputs. That breaks fusions, so these engines are not quite the ones that were judged.";
 
-function bisectionText(one: Bisection): string {
+function bisectionText(one: Bisection) {
 	const { message, rounds, compared } = one;
 	const effort =
 		rounds === 0 ? "" : ` (${counted(compared, "tensor")} compared in ${counted(rounds, "round")})`;

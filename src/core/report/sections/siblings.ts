@@ -4,8 +4,8 @@ import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatMs } from "../../text/units.ts";
 import { changeText, dash, intervalText, levelText } from "../comparison-format.ts";
+import { drawTradeOff } from "../html/charts.ts";
 import { nameOf } from "../html/markup.ts";
-import { drawTradeOff } from "../html/trade-off.ts";
 import {
 	type Block,
 	type Column,
@@ -44,7 +44,7 @@ function bestText({ isBest, error, place }: SiblingRow): string {
 	return isBest ? "best" : place === null ? "not compared" : dash;
 }
 
-function againstText({ against, latency }: SiblingRow): string {
+function againstText({ against, latency }: SiblingRow) {
 	if (against === undefined || latency === undefined) return "reference";
 	const interval = latency.interval === null ? "" : ` (${intervalText(latency)})`;
 	return `${changeText(latency)}${interval} against ${cleanName(against)}`;

@@ -35,10 +35,9 @@ import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
-/** Workloads of one model that became slower, or faster, the most first. */
 type Group = readonly [WorkloadResult, ...WorkloadResult[]];
 
-function remarks({ notes = [], replaced }: WorkloadResult): string[] {
+function remarks({ notes = [], replaced }: WorkloadResult) {
 	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
 	return present([...notes.slice(0, 5).map((note) => cleanMessage(note)), replaced > 0 && repeated]);
 }
@@ -51,8 +50,7 @@ const topics = {
 	},
 } as const;
 
-/** `4.2 %`; `2.0 to 6.5 %`. */
-function rangeText(group: Group): string {
+function rangeText(group: Group) {
 	const texts = [group.at(-1) ?? group[0], group[0]].map((row) =>
 		changeText(comparedOf(row)).replace(/^[+\u2212]/, ""),
 	);
@@ -60,8 +58,7 @@ function rangeText(group: Group): string {
 	return least === most ? most : `${least.replace(" %", "")} to ${most}`;
 }
 
-/** ` in 4 of 5 workloads` of what the title names. */
-function extentText(group: Group, common: Subject, { workloads }: Result): string {
+function extentText(group: Group, common: Subject, { workloads }: Result) {
 	if (group.length === 1) return "";
 	const { model, engine = "", part } = common;
 	const all = workloads.filter(
@@ -70,14 +67,14 @@ function extentText(group: Group, common: Subject, { workloads }: Result): strin
 	return ` in ${group.length} of ${counted(all.length, "workload")}`;
 }
 
-function levelsText(workload: WorkloadResult): string {
+function levelsText(workload: WorkloadResult) {
 	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
 	if (base === undefined || head === undefined) return "";
 	const format = workload.work === undefined ? formatMs : formatWork;
 	return ` (${format(base)} → ${format(head)})`;
 }
 
-function titleOf(result: Result, group: Group, common: Subject): string {
+function titleOf(result: Result, group: Group, common: Subject) {
 	const [first] = group;
 	const label = speedLabel(first, backendOfRow(result, first));
 	const levels = group.length === 1 ? levelsText(first) : "";
@@ -85,8 +82,7 @@ function titleOf(result: Result, group: Group, common: Subject): string {
 	return `${subjectName(common)} ${first.work === undefined ? "is" : "does"} ${rangeText(group)} ${label}${extentText(group, common, result)}${levels}${cause === "" ? "" : `: ${cause}`}`;
 }
 
-/** Said once, since it does not depend on the workload. */
-function sizeTexts({ builds }: Result, group: Group): string[] {
+function sizeTexts({ builds }: Result, group: Group) {
 	const memory = new Set(group.map((row) => memoryText(row.base, row.head)));
 	const isGrown = group.every((row) => row.memory.verdict === "regressed");
 	const engines = new Set(group.map(engineKey));
@@ -103,7 +99,7 @@ function sizeTexts({ builds }: Result, group: Group): string[] {
 const noticeableSize = 0.02;
 
 /** One workload of an engine has layers. */
-function causeLines({ explanation }: WorkloadResult, name: string): string[] {
+function causeLines({ explanation }: WorkloadResult, name: string) {
 	if (explanation === undefined) return [];
 	const [first = "", ...others] = causeSentences(explanation);
 	return [name === "" ? first : `${name}: ${first}`, ...others];
@@ -152,10 +148,7 @@ function changed(result: Result, group: Group, gates: GateIndex): Told {
 }
 
 /** The comparison's own reason distinguishes noise from a change near the limit. */
-function undecidedText(
-	{ noise: { runCv } }: WorkloadResult,
-	compared: ReturnType<typeof comparedOf>,
-): string {
+function undecidedText({ noise: { runCv } }: WorkloadResult, compared: ReturnType<typeof comparedOf>) {
 	if (compared.reason !== undefined) return cleanMessage(compared.reason);
 	const why = runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(runCv)} is too high`;
 	return `${why} for a limit of ${formatLimit(compared.minimalEffect)} on this runner; ${openRangeText(compared)}.`;
@@ -199,7 +192,7 @@ const fallback: Readonly<Record<WorkloadResult["verdict"], HighlightSeverity>> =
 const isChanged = ({ verdict }: WorkloadResult) => verdict === "regressed" || verdict === "improved";
 
 /** A statement about a group must hold for each of its workloads: direction, gate, and why it only warns. */
-function groupKey(workload: WorkloadResult, gates: GateIndex): string {
+function groupKey(workload: WorkloadResult, gates: GateIndex) {
 	const { model, part, verdict, doubt, work } = workload;
 	if (!isChanged(workload)) return workload.id + subjectName(workload);
 	const [gate] = gates.of(speedGate(workload), workload);

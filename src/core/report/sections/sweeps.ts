@@ -5,7 +5,7 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatMs, formatTimes } from "../../text/units.ts";
 import { changeWithInterval } from "../comparison-format.ts";
-import { drawCurve } from "../html/curve.ts";
+import { drawCurve } from "../html/charts.ts";
 import {
 	type Block,
 	type Column,
@@ -38,7 +38,7 @@ function rowsOf({ points, ...of }: SweepResult, worst: SweepPoint | undefined): 
 
 const maxCliffs = 3;
 
-function cliffLines({ dim, model, engine, points }: SweepResult): string[] {
+function cliffLines({ dim, model, engine, points }: SweepResult) {
 	const name = `${cleanName(model)} · ${cleanName(engine)}`;
 	return cliffsOf(timesOf(points))
 		.slice(0, maxCliffs)
@@ -49,7 +49,7 @@ function cliffLines({ dim, model, engine, points }: SweepResult): string[] {
 }
 
 /** Other engines of the model that are timed at the same shapes, if theirs is far faster. */
-function rivalLines({ model, engine, dim, points, part }: SweepResult, { workloads }: Result): string[] {
+function rivalLines({ model, engine, dim, points, part }: SweepResult, { workloads }: Result) {
 	const others = workloads.filter((one) => one.model === model && one.engine !== engine && one.part === part);
 	return points.flatMap(({ size, row }) =>
 		others.flatMap((other) => {

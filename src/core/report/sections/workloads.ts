@@ -40,11 +40,11 @@ const maxChanged = 100;
 const maxUnchanged = 300;
 const maxOpen = 8;
 
-function wasTimed({ layers, runs }: WorkloadResult): boolean {
+function wasTimed({ layers, runs }: WorkloadResult) {
 	return layers !== undefined || runs.some(({ medianMs }) => medianMs !== undefined);
 }
 
-function verdictText(workload: WorkloadResult, result: Result): string {
+function verdictText(workload: WorkloadResult, result: Result) {
 	const compared = comparedOf(workload);
 	const backend = backendOfRow(result, workload);
 	if (workload.verdict === "unchanged") return unchangedText(workload, backend);
@@ -55,7 +55,7 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 	return `${capitalize(label)}${found}.${why === undefined ? "" : ` ${cleanMessage(why)}`}`;
 }
 
-function basisText(workload: WorkloadResult): string {
+function basisText(workload: WorkloadResult) {
 	const { noise, latency, replaced, streams, everyMs, precision } = workload;
 	return present([
 		latency.pairs > 0 && pairsText(latency),
@@ -69,7 +69,7 @@ function basisText(workload: WorkloadResult): string {
 	]).join(" · ");
 }
 
-function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): Block[] {
+function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result) {
 	return [
 		sentence(verdictText(workload, result)),
 		sentence(basisText(workload), "quiet"),
@@ -81,7 +81,7 @@ function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): 
 	];
 }
 
-function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
+function workloadAnchors(rows: readonly WorkloadRow[]) {
 	const timed = rows.filter((row) => wasTimed(row.workload));
 	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);
 	const unchanged = timed.filter((row) => row.isSpeedUnchanged).slice(0, maxUnchanged);
@@ -103,7 +103,6 @@ export const evidenceSection: ReportSection = {
 				isOpen: index < maxOpen && !row.isSpeedUnchanged,
 			}),
 		);
-		// Changed rows come first.
 		const changed = found.filter(([row]) => !row.isSpeedUnchanged).length;
 		const unchanged = drawn.slice(changed);
 		const label = result.arms.base === null ? "timed workload" : "unchanged workload";
@@ -127,7 +126,7 @@ interface Facts {
 }
 
 /** A caveat that applies only to some parts is in their rows. The page and a comment have it in their title. */
-function caveats({ result: { backend }, rows, format }: Facts): Block[] {
+function caveats({ result: { backend }, rows, format }: Facts) {
 	if (format !== "terminal" || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
 		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
@@ -141,7 +140,7 @@ function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
 	});
 }
 
-function changeText({ texts: { change, interval } }: WorkloadRow): string {
+function changeText({ texts: { change, interval } }: WorkloadRow) {
 	return interval === "" ? change : `${change} (${interval})`;
 }
 
@@ -214,7 +213,6 @@ function columnsOf({ result, rows, format }: Facts): Column<WorkloadRow>[] {
 	];
 }
 
-/** More rows would push what to do off the screen. */
 const mostOpen = 8;
 
 interface Split {
@@ -242,12 +240,12 @@ function splitForPage(rows: readonly WorkloadRow[]): Split {
 		: { open: [...changed, ...unchanged], folded: [] };
 }
 
-function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]): string {
+function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]) {
 	if (result.arms.base === null) return counted(rows.length, isCounted(rows) ? "counted row" : "timed row");
 	return counted(rows.length, rows.every((row) => row.isSpeedUnchanged) ? "unchanged row" : "row");
 }
 
-function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean): Block[] {
+function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean) {
 	const label = withCaveat("Workloads", facts.result.backend);
 	const columns = columnsOf(facts);
 	const tableOf = (some: readonly WorkloadRow[]) =>
@@ -266,7 +264,6 @@ export const workloadSection: ReportSection = {
 	show({ result, rows }, { format, detail }) {
 		if (rows.length === 0) return null;
 		const split = format === "markdown" ? splitForComment(rows) : splitForPage(rows);
-		// A terminal shows no folded parts.
 		const all = format === "terminal" ? { open: [...split.open, ...split.folded], folded: [] } : split;
 		const blocks = blocksOf({ result, rows, format }, all, detail.quietRows);
 		return format === "html" ? { title: withCaveat("Workloads", result.backend), blocks } : { blocks };

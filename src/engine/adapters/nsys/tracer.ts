@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Processes } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
-import type { KernelFact } from "../../core/explain/kernels.ts";
+import type { KernelFact } from "../../core/explain/layers.ts";
 import {
 	diagnoseNcu,
 	helpReportsArgs,
@@ -152,11 +152,11 @@ async function readKernels(
 	return { files, sentence: `The profile has no kernels: ${why}.` };
 }
 
-async function existing(paths: readonly string[]): Promise<string[]> {
+async function existing(paths: readonly string[]) {
 	const sizes = await Promise.all(paths.map(sizeOf));
 	return paths.filter((_, at) => sizes[at] !== 0);
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function sizeOf(path: string) {
 	return (await stat(path).catch(() => null))?.size ?? 0;
 }

@@ -1,10 +1,11 @@
-// Layers and their times, as results have them.
+// Layers and kernels with their times, as results have them.
 import type {
 	Arm,
 	ArmKernels,
 	ArmLayers,
 	EngineDiff,
 	TimedLayer,
+	WorkloadKernels,
 	WorkloadLayers,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
@@ -19,7 +20,7 @@ import {
 	type LayerProfile,
 	type LayerTime,
 } from "../layer.ts";
-import { type EngineModel, engineModel, nameOnly } from "../model.ts";
+import { engineModel, nameOnly } from "../model.ts";
 
 const maxLayers = 2000;
 const [maxNameChars, maxWordChars] = [300, 160];
@@ -50,7 +51,7 @@ function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer
 	};
 }
 
-function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
+function slowest(layers: readonly TimedLayer[]) {
 	if (layers.length <= maxLayers) return [...layers];
 	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
 	return layers.filter((layer) => kept.has(layer));
@@ -61,7 +62,7 @@ export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null 
 	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });
 }
 
-function modelOf({ iterations, layers }: ArmLayers): EngineModel {
+function modelOf({ iterations, layers }: ArmLayers) {
 	const times = layers.map(({ name, meanMs, share }) => ({
 		name,
 		averageMs: meanMs,
@@ -100,4 +101,44 @@ export function withProfile(
 		...(explanation && { explanation }),
 		...(kernels && { kernels: { ...(row.kernels ?? none), [arm]: kernels } }),
 	};
+}
+
+export interface KernelFact {
+	name: string;
+	totalNs: number;
+	instances: number;
+}
+
+const maxKernels = 100;
+const maxKernelChars = 400;
+
+export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
+	const totalNs = rows.reduce((sum, row) => sum + Math.max(0, row.totalNs), 0);
+	const kernels = [...rows]
+		.sort((a, b) => b.totalNs - a.totalNs)
+		.slice(0, maxKernels)
+		.map((row) => ({
+			name: shorten(row.name, maxKernelChars),
+			calls: Math.max(0, Math.round(row.instances)),
+			totalMs: Math.max(0, row.totalNs) / 1e6,
+			share: totalNs > 0 ? Math.max(0, row.totalNs) / totalNs : 0,
+		}));
+	return { count: rows.length, totalMs: totalNs / 1e6, kernels };
+}
+
+/** The kernel whose time grew most; if nothing can be compared, the slowest. */
+export function kernelOfInterest({ base, head }: WorkloadKernels): string | undefined {
+	const slowest = (head ?? base)?.kernels[0]?.name;
+	if (base === null || head === null) return slowest;
+	const before = totals(base);
+	const [most] = [...totals(head)]
+		.map(([name, totalMs]) => ({ name, gainMs: totalMs - (before.get(name) ?? 0) }))
+		.sort((a, b) => b.gainMs - a.gainMs);
+	return most !== undefined && most.gainMs > 0 ? most.name : slowest;
+}
+
+function totals({ kernels }: ArmKernels) {
+	const sums = new Map<string, number>();
+	for (const { name, totalMs } of kernels) sums.set(name, (sums.get(name) ?? 0) + totalMs);
+	return sums;
 }

@@ -39,7 +39,7 @@ const launchAdvice = (cudaGraph: boolean): string =>
 const usable = (runs: readonly PerfRun[], arm: Arm) =>
 	runs.filter((run) => run.arm === arm && run.state === "ok");
 
-function isBound(runs: readonly PerfRun[], arm: Arm): boolean {
+function isBound(runs: readonly PerfRun[], arm: Arm) {
 	const own = usable(runs, arm);
 	return own.filter((run) => run.enqueueBound === true).length * 2 > own.length;
 }

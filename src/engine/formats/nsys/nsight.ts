@@ -1,5 +1,5 @@
 // Command lines of Nsight Systems and Compute, the table of `nsys stats`, and why ncu left no report.
-import type { KernelFact } from "../../core/explain/kernels.ts";
+import type { KernelFact } from "../../core/explain/layers.ts";
 
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches
@@ -57,7 +57,7 @@ export function ncuArgs(job: { output: string; kernel?: string; command: readonl
 }
 
 /** ncu filters by the bare name; nsys prints `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`. */
-function kernelFilter(kernel: string): string {
+function kernelFilter(kernel: string) {
 	const start = kernel.replaceAll("(anonymous namespace)::", "").split(/[<(]/, 1)[0] ?? "";
 	const name = /[^\s:]*$/.exec(start.trimEnd())?.[0] ?? "";
 	return `regex:^${name.replace(/[^\w]/g, "\\$&")}$`;
@@ -121,7 +121,7 @@ function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact
  * At most `most` cells; the last takes the remaining text. nsys does not escape quotes inside a cell, so the end of a
  * kernel's name, the last cell, cannot be found otherwise.
  */
-function splitCsvLine(line: string, most: number): string[] {
+function splitCsvLine(line: string, most: number) {
 	const cells: string[] = [];
 	let at = 0;
 	while (at <= line.length) {
@@ -134,7 +134,7 @@ function splitCsvLine(line: string, most: number): string[] {
 	return cells;
 }
 
-function endOfCell(line: string, from: number): number {
+function endOfCell(line: string, from: number) {
 	if (line[from] !== '"') return line.indexOf(",", from) === -1 ? line.length : line.indexOf(",", from);
 	const end = line.indexOf('",', from + 1);
 	return end === -1 ? line.length : end + 1;

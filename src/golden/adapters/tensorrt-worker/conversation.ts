@@ -15,13 +15,11 @@ import {
 	type WorkerMessage,
 } from "../../formats/worker/messages.ts";
 
-/** A single case is always allowed. */
 const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
 interface ConversationOptions {
 	cases: readonly WorkerCase[];
-	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
 	sequence?: Sequence | undefined;
 	onCase?(done: number): void;
@@ -79,7 +77,6 @@ export function createConversation(options: ConversationOptions) {
 		else settle(index, { id, state: "failed", message: message.message });
 		return null;
 	};
-	/** Why the message is invalid, or null. */
 	const take = (message: WorkerMessage): string | null => {
 		if (message.kind === "hello") return greet(message);
 		if (message.kind !== "end") return takeAnswer(message);
@@ -117,7 +114,7 @@ function createSender(
 	const hasRoom = (bytes: number) =>
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
 	/** The number of cases that it wrote or refused: those that run together are one frame. */
-	const write = (input: Pipes["input"], first: number): number => {
+	const write = (input: Pipes["input"], first: number) => {
 		const group = groupAt(cases, first);
 		const pieces = encodeFitting(group.map(String), cases[first], { dtypes, payloadBytes, sequence });
 		if (typeof pieces === "string") {
@@ -146,7 +143,6 @@ function createSender(
 			}
 			input.uncork();
 		},
-		/** null if the case is not in flight. */
 		answered(wireId: string): number | null {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
@@ -157,8 +153,7 @@ function createSender(
 	};
 }
 
-/** Indexes of a case and of those after it that run together with it. */
-function groupAt(cases: readonly WorkerCase[], first: number): number[] {
+function groupAt(cases: readonly WorkerCase[], first: number) {
 	const next = cases.findIndex(({ together }, index) => index > first && !together);
 	return cases.slice(first, next < 0 ? undefined : next).map((_, offset) => first + offset);
 }

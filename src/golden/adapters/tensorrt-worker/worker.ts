@@ -13,7 +13,6 @@ import type {
 	GoldenWorker,
 	GoldenWorkerJob,
 	InferResult,
-	InferredCase,
 	WorkerCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
@@ -69,7 +68,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const run = { ...job, arguments: [...own, `--device=${job.device}`, ...plugins] };
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
-	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
+	const cases = outcome.cases.filter((answer) => answer !== null);
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
@@ -97,7 +96,6 @@ async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): P
 	}
 }
 
-/** @throws ToolError; ConfigError of the cases. */
 async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadBytes: number) {
 	const type = narrowsIntegers ? "int32" : undefined;
 	let left = maxCasesBytes;
@@ -151,7 +149,6 @@ function describeStop(
 	outcome: Outcome,
 	run: { cases: readonly WorkerCase[]; timeoutMs: number },
 ): ToolFailure {
-	// Cases are answered in order.
 	const current = outcome.hello === null ? undefined : run.cases[outcome.cases.indexOf(null)];
 	const where = current === undefined ? "" : ` at case ${JSON.stringify(current.id)}`;
 	const output = record.exitCode === 0 ? "ended before it had answered" : undefined;

@@ -124,7 +124,7 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 	return { ...search, bad, errors: new Map([...search.errors, ...found]) };
 }
 
-function errorBefore(graph: BisectGraph, search: Search): number {
+function errorBefore(graph: BisectGraph, search: Search) {
 	const read = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
 	const known = read.flatMap((name) => search.errors.get(name) ?? []);
 	const right = known.filter((own) => !deviates(own, search.allowed));
@@ -183,12 +183,12 @@ function changeOf(node: OnnxNode | undefined, reference: OnnxModel): string {
 		: "The base's model has a different node there.";
 }
 
-function shapeOf(node: OnnxNode | undefined): string {
+function shapeOf(node: OnnxNode | undefined) {
 	const attributes = node?.attributes.map(({ name, value }) => [name, value]);
 	return JSON.stringify([node?.op, node?.domain, node?.inputs, attributes]);
 }
 
-function nodeName({ name, outputs, op }: OnnxNode): string {
+function nodeName({ name, outputs, op }: OnnxNode) {
 	return name !== "" ? name : (outputs[0] ?? op);
 }
 

@@ -181,17 +181,16 @@ function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra"): 
 	return { value, image: first.image, detail: `the ${who} has no box like ${describe(box)}` };
 }
 
-function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
+function describe({ x1, y1, x2, y2, score, class: label }: Detection) {
 	const round = (value: number) => Number(value.toPrecision(4));
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
-/** 2 TP / (2 TP + missing + extra); 1 if neither side has boxes. */
-function f1Of(matches: number, lone: number): number {
+function f1Of(matches: number, lone: number) {
 	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
 }
 
-function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
+function lowestF1(images: readonly MatchedImage[]) {
 	let lowest: BoxMeasured = { value: Infinity };
 	for (const { matches, missing, extra, image } of images) {
 		const value = f1Of(matches.length, missing.length + extra.length);

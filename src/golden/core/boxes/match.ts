@@ -36,7 +36,7 @@ export function matchBoxes(
 	};
 }
 
-function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
+function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number) {
 	const free = new Set(expected);
 	const matches: Match[] = [];
 	for (const box of got) {
@@ -108,7 +108,7 @@ function advance(
 	column: number,
 	gains: readonly Float64Array[],
 	state: Path & Record<"rowPotential" | "columnPotential", Float64Array> & { rowOf: Int32Array },
-): number {
+) {
 	const { rowPotential, columnPotential, rowOf, least, before, used } = state;
 	used[column] = 1;
 	const row = rowOf[column] as number;
@@ -217,7 +217,6 @@ function cornersOf([a, b, c, d]: readonly [number, number, number, number], form
 	return { x1: a - c / 2, y1: b - d / 2, x2: a + c / 2, y2: b + d / 2 };
 }
 
-/** Intersection over union; 0 if a box has no area. */
 export function overlap(left: Detection, right: Detection): number {
 	const area = (box: Detection) => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
 	const width = Math.min(left.x2, right.x2) - Math.max(left.x1, right.x1);

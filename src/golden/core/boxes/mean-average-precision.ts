@@ -7,7 +7,7 @@ const maxBoxes = 100;
 const spacing = 2 ** -52;
 
 /** Rounds as numpy's linspace, so that boxes at a threshold fall on the same side. */
-function spread(from: number, to: number, count: number): number[] {
+function spread(from: number, to: number, count: number) {
 	const step = (to - from) / (count - 1);
 	return Array.from({ length: count }, (_, i) => (i === count - 1 ? to : from + i * step));
 }
@@ -56,7 +56,7 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 	};
 }
 
-function meanOf(classes: readonly ClassAnswers[]): number {
+function meanOf(classes: readonly ClassAnswers[]) {
 	const wanted = classes.filter((one) => one.wanted > 0);
 	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
 	const precisions = wanted.flatMap((answers) => {
@@ -68,7 +68,7 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
 }
 
-function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, bit: number): number {
+function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, bit: number) {
 	const recalls = new Float64Array(order.length);
 	const precisions = new Float64Array(order.length);
 	let found = 0;
@@ -89,7 +89,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 }
 
 /** Each box takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
-function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
+function judgeBoxes({ expected, got }: ImagePair, threshold: number) {
 	const free = new Set(expected);
 	return got.map((box) => {
 		let best = Math.min(threshold, 1 - 1e-10);

@@ -55,9 +55,7 @@ export function applyCalibration(
 	return { ...old, goldenId, ...change, outputs, calibration: [...records, ...kept].slice(0, maxRecords) };
 }
 
-function widestLimits(
-	engines: readonly CalibratedEngine[],
-): Map<string, { limit: ProposedLimit; precision: Precision }> {
+function widestLimits(engines: readonly CalibratedEngine[]) {
 	const widest = new Map<string, { limit: ProposedLimit; precision: Precision }>();
 	for (const { precision, limits } of engines) {
 		for (const limit of limits) {
@@ -71,7 +69,7 @@ function widestLimits(
 	return widest;
 }
 
-function keyOf({ errors }: ProposedLimit, precision: Precision): string {
+function keyOf({ errors }: ProposedLimit, precision: Precision) {
 	return JSON.stringify([errors.output, errors.comparator, precision]);
 }
 
@@ -86,7 +84,7 @@ export function isSameCalibration(before: GoldenManifest, after: GoldenManifest)
 	return essence(before) === essence(after);
 }
 
-function sourceOf({ engine, backend, device }: CalibrationRecord): string {
+function sourceOf({ engine, backend, device }: CalibrationRecord) {
 	return JSON.stringify([engine, backend, device]);
 }
 
@@ -94,7 +92,7 @@ function withLimit(
 	outputs: GoldenManifest["outputs"],
 	{ errors, state, limit }: ProposedLimit,
 	precision: Precision,
-): GoldenManifest["outputs"] {
+) {
 	if (state === "kept" || state === "refused") return outputs;
 	const output: GoldenOutput = own(outputs, errors.output) ?? {};
 	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];

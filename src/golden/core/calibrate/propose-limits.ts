@@ -95,7 +95,7 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	return { state: "lowered", limit, why };
 }
 
-function percent(share: number): string {
+function percent(share: number) {
 	return Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all";
 }
 
@@ -121,7 +121,7 @@ export function renderCalibration(engines: readonly CalibratedErrors[], backend:
 	return texts.join("\n");
 }
 
-function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {
+function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string) {
 	const { output, kind, slice, cases } = errors;
 	let what = `${formatValue(before)} → ${formatValue(limit)}`;
 	if (state === "kept") what = `keeps ${formatValue(before)}`;
@@ -195,7 +195,7 @@ function errorsOfOutput(
 	});
 }
 
-function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
+function placesOf(specs: readonly ComparatorSpec[] | undefined) {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
 }
 
@@ -203,7 +203,7 @@ export function lossOf(value: number, bound: Bound): number {
 	return bound === "at-most" ? value : 1 - value;
 }
 
-function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
+function shareOf(got: Numeric | null, allowed: number, bound: Bound) {
 	if (got === null) return 0;
 	if (typeof got === "string") return Infinity;
 	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
@@ -214,7 +214,7 @@ function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
 
 const structural: ReadonlySet<string> = new Set(["missing", "dtype", "shape", "non-finite"]);
 
-function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[] {
+function faultsOf({ case: id, state, message, checks }: GoldenVerdict) {
 	if (state === "error" || state === "stale") return [`${id}: ${message ?? "it was not judged"}`];
 	return checks
 		.filter(({ pass, metric }) => !pass && structural.has(metric))

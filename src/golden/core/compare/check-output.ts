@@ -29,7 +29,6 @@ interface OutputContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
 	answers?: readonly CommandAnswer[] | undefined;
-	/** Of a sequence: the position after which a step answers. */
 	positionOf?: ((step: number) => number) | undefined;
 }
 
@@ -133,8 +132,7 @@ function measuredCheck(
 	};
 }
 
-/** The first of the parts that fails; an agreement over all of them has to be whole in each. */
-function firstStep(comparator: Comparator, parts: readonly OutputPart[]): number | null {
+function firstStep(comparator: Comparator, parts: readonly OutputPart[]) {
 	const { kind, scope } = comparator;
 	const { bound, measure } = metrics[kind];
 	const allowed = scope !== "per-sample" && bound === "at-least" ? 1 : comparator.allowed;
@@ -152,7 +150,7 @@ function withBase(
 	comparator: Comparator,
 	own: Comparator | undefined,
 	parts: readonly OutputPart[] | null,
-): GoldenCheck {
+) {
 	if (parts === null) return { ...check, base: null };
 	const { bound, measure } = metrics[comparator.kind];
 	const misplaced = parts.some((part) => part.difference().nonFinite.differing > 0);

@@ -125,7 +125,7 @@ export function findWorst(
 	return worst && { ...worst, elements };
 }
 
-function isWorse(value: number, than: number, bound: Bound): boolean {
+function isWorse(value: number, than: number, bound: Bound) {
 	if (Number.isNaN(than)) return false;
 	return bound === "at-most" ? !(value <= than) : !(value >= than);
 }
@@ -168,7 +168,7 @@ function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | n
 	);
 }
 
-function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
+function withoutNoise({ expected, got }: Sides, floor: number) {
 	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
 	const bytes = elementBytes[got.dtype];
 	let data: Uint8Array | null = null;

@@ -90,7 +90,7 @@ const givenKeys = [
 	"minScore",
 ] as const satisfies (keyof MetricOptions)[];
 
-function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
+function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor) {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;
 	const tensor = part();

@@ -11,8 +11,8 @@ export interface Closeness {
 
 interface Difference {
 	elements: number;
-	differenceNorm: Norm;
-	expectedNorm: Norm;
+	squaredDifference: number;
+	squaredExpected: number;
 	maxAbs: number;
 	maxAbsAt: number;
 	outside: number;
@@ -51,27 +51,11 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 	};
 }
 
-/** A second pass scales binary64 values whose squares leave binary64. */
-function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
-	const plain = passOver(expected, got, closeness, { difference: 1, expected: 1 });
-	const { maxAbs, differenceNorm, expectedNorm } = plain;
-	const safe = isSafeSum(expectedNorm.sumSquared) && (maxAbs === 0 || isSafeSum(differenceNorm.sumSquared));
-	if (expected.dtype !== "float64" || safe) return plain;
-	const scales = { difference: scaleFor(maxAbs), expected: scaleFor(largestFinite(expected)) };
-	const scaled = passOver(expected, got, closeness, scales);
-	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
-}
-
-function passOver(
-	expected: Tensor,
-	got: Tensor,
-	closeness: Closeness,
-	scales: { difference: number; expected: number },
-): Difference {
+function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness) {
 	const total: Difference = {
 		elements: elementCount(expected.shape),
-		differenceNorm: { sumSquared: 0, scale: scales.difference },
-		expectedNorm: { sumSquared: 0, scale: scales.expected },
+		squaredDifference: 0,
+		squaredExpected: 0,
 		maxAbs: -1,
 		maxAbsAt: -1,
 		outside: 0,
@@ -83,10 +67,8 @@ function passOver(
 	return total;
 }
 
-function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
+function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness) {
 	const { expected: left, got: right, difference: exact } = chunk;
-	const differenceScale = total.differenceNorm.scale;
-	const expectedScale = total.expectedNorm.scale;
 	let { maxAbs, maxAbsAt } = total;
 	let differences = 0;
 	let squares = 0;
@@ -95,32 +77,26 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 		const expected = left[i] as number;
 		const got = right[i] as number;
 		const difference = Math.abs(exact === null ? got - expected : (exact[i] as number));
-		let scaled = difference * differenceScale;
-		if (!(difference < Infinity)) {
-			if (!Number.isFinite(expected) || !Number.isFinite(got)) {
-				addNonFinite(total, start + i, expected, got);
-				continue;
-			}
-			// If values are scaled first, opposite values near the end of binary64 have a finite difference.
-			scaled = got * differenceScale - expected * differenceScale;
+		if (!(difference < Infinity) && !(Number.isFinite(expected) && Number.isFinite(got))) {
+			addNonFinite(total, start + i, expected, got);
+			continue;
 		}
-		const scaledExpected = expected * expectedScale;
-		differences += scaled * scaled;
-		squares += scaledExpected * scaledExpected;
+		differences += difference * difference;
+		squares += expected * expected;
 		if (difference > maxAbs) {
 			maxAbs = difference;
 			maxAbsAt = start + i;
 		}
 		if (!(difference <= atol + rtol * Math.abs(expected))) outside += 1;
 	}
-	total.differenceNorm.sumSquared += differences;
-	total.expectedNorm.sumSquared += squares;
+	total.squaredDifference += differences;
+	total.squaredExpected += squares;
 	total.maxAbs = maxAbs;
 	total.maxAbsAt = maxAbsAt;
 	total.outside += outside;
 }
 
-function addNonFinite(total: Difference, at: number, expected: number, got: number): void {
+function addNonFinite(total: Difference, at: number, expected: number, got: number) {
 	const { nonFinite } = total;
 	total.elements -= 1;
 	if (!Number.isFinite(expected)) nonFinite.expected += 1;
@@ -175,40 +151,11 @@ export function largestFinite(tensor: Tensor): number {
 }
 
 export function rootMeanSquare(tensor: Tensor): number {
-	const { expectedNorm, elements } = makePair(tensor, tensor).difference();
-	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
+	const { squaredExpected, elements } = makePair(tensor, tensor).difference();
+	return elements === 0 || squaredExpected === Infinity ? 0 : Math.sqrt(squaredExpected / elements);
 }
 
-export interface Norm {
-	sumSquared: number;
-	scale: number;
-}
-
-export const noNorm: Norm = { sumSquared: 0, scale: 1 };
-
-const maxExponent = 400;
-
-export function scaleFor(largest: number): number {
-	if (largest === 0) return 1;
-	const exponent = Math.floor(Math.log2(largest));
-	return Math.abs(exponent) <= maxExponent ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
-}
-
-function isSafeSum(sumSquared: number): boolean {
-	return sumSquared >= 2 ** -900 && sumSquared <= 2 ** 1000;
-}
-
-export function normRatio(left: Norm, right: Norm): number {
-	return (Math.sqrt(left.sumSquared) / Math.sqrt(right.sumSquared)) * (right.scale / left.scale);
-}
-
-export function joinNorms(left: Norm, right: Norm): Norm {
-	if (left.sumSquared === 0) return right;
-	const scale = Math.min(left.scale, right.scale);
-	const at = (norm: Norm) => norm.sumSquared * (scale / norm.scale) ** 2;
-	return { sumSquared: at(left) + at(right), scale };
-}
-
-export function longerNorm(left: Norm, right: Norm): Norm {
-	return normRatio(left, right) > 1 ? left : right;
+/** ‖left‖ / ‖right‖ by their squares. Squares that leave binary64, as float64's may, keep no limit. */
+export function normRatio(left: number, right: number): number {
+	return right === Infinity ? Infinity : Math.sqrt(left) / Math.sqrt(right);
 }

@@ -77,7 +77,7 @@ export function errorGrowthChecks(
 	return [...grown, ...ofExisting];
 }
 
-function finite(value: GoldenCheck["base"]): number {
+function finite(value: GoldenCheck["base"]) {
 	return typeof value === "number" && Number.isFinite(value) ? value : NaN;
 }
 
@@ -113,18 +113,15 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 
 interface MeasuredGrowth {
 	growth: number;
-	/** Beyond what the precision explains. */
 	certain: number;
-	/** The error as a multiple of what the precision explains. */
 	times: number;
 }
 
-/** Which limit holds: `within what fp16 explains: warns`. */
 function limitText(
 	{ growth, certain, times }: MeasuredGrowth,
 	{ allowed, fail }: { allowed: number; fail: number | undefined },
 	precision: string,
-): string {
+) {
 	if (fail === undefined) return `above ${formatTimes(allowed)}: warns`;
 	if (growth <= fail) return `above ${formatTimes(allowed)}: warns, and fails above ${formatTimes(fail)}`;
 	if (certain === growth) return `above ${formatTimes(fail)}: fails`;

@@ -52,7 +52,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	return { ...about, state, message: messageOf(state, input, about.modelChanged) ?? ofSet, checks };
 }
 
-function bug(message: string): BugError {
+function bug(message: string) {
 	return new BugError({ code: "internal", message });
 }
 
@@ -93,7 +93,7 @@ export function outputsOf({ boxes, scores, classes, count }: Partial<Detections>
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
+function hasNewFailure(checks: readonly GoldenCheck[]) {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
@@ -125,12 +125,12 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	return { ...checked, checks: [...checked.checks, ...growth] };
 }
 
-function otherModel({ manifest, modelSha256 }: CaseInput): string {
+function otherModel({ manifest, modelSha256 }: CaseInput) {
 	const short = (sha256: string) => `${sha256.slice(0, 7)}…`;
 	return `The golden was recorded from a different model (${short(manifest.model.sha256)}, this one is ${short(modelSha256)})`;
 }
 
-function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {
+function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean) {
 	if (state === "error") return "Nothing was compared: every output of the case is empty.";
 	if (!modelChanged) return undefined;
 	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;

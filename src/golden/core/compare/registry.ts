@@ -55,7 +55,6 @@ export interface Metric {
 	axis?: { default: number; holds: "classes" | "vectors" };
 	k?: number;
 	readsIds?: boolean;
-	/** By default, or always, covers the whole output instead of each sample. */
 	whole?: "by default" | "always";
 	set?: "mean" | (() => SetTally);
 	refuses?: "bool";

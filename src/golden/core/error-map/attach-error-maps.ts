@@ -32,7 +32,7 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
+function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput) {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null) return null;
@@ -85,7 +85,6 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	return { rows, columns, height, width, axes, largest: toNumeric(largest), cells: encoded };
 }
 
-/** Infinite if one side is NaN or infinite and the other is not identical. */
 function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeof wideReader>>, i: number) {
 	const size = Math.abs(
 		difference === null ? (got[i] as number) - (expected[i] as number) : (difference[i] as number),

@@ -1,10 +1,10 @@
 // Rules for comparators beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
-import { type Metric, metrics } from "../compare/registry.ts";
+import { metrics } from "../compare/registry.ts";
 import { axisFromStart, formatShape, isFloating, slicedShape, sliceProblem } from "../tensor/tensor.ts";
 
-function metricOf(kind: ComparatorKind): Metric | undefined {
+function metricOf(kind: ComparatorKind) {
 	return kind === "custom" ? undefined : metrics[kind];
 }
 
@@ -15,7 +15,7 @@ const restrictedKeys = new Set<keyof ComparatorSpec>([
 	...Object.values(metrics).flatMap(({ keys }) => keys),
 ]);
 
-function reads(kind: ComparatorKind, key: keyof ComparatorSpec): boolean {
+function reads(kind: ComparatorKind, key: keyof ComparatorSpec) {
 	const metric = metricOf(kind);
 	if (metric === undefined) return key === "name";
 	return key === "axis" ? metric.axis !== undefined : metric.keys.includes(key);
@@ -35,7 +35,7 @@ export function comparatorProblem(
 	);
 }
 
-function keyProblem(spec: ComparatorSpec, { semantic }: GoldenOutput): SchemaProblem | null {
+function keyProblem(spec: ComparatorSpec, { semantic }: GoldenOutput) {
 	const { kind } = spec;
 	const noSuchKey = (key: string, reader: string) =>
 		problem(`/${key}`, `no such key for ${reader}`, `the key ${key}`, "Remove the key.");
@@ -66,7 +66,7 @@ export function limitsIn(tolerance: ComparatorSpec["tolerance"]): number[] {
 	return typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
 }
 
-function scopeProblem({ kind, scope }: ComparatorSpec, { batchAxis }: GoldenOutput): SchemaProblem | null {
+function scopeProblem({ kind, scope }: ComparatorSpec, { batchAxis }: GoldenOutput) {
 	const metric = metricOf(kind);
 	if (scope === "set" && metric?.set === undefined)
 		return notOverSet(metrics, "/scope", `per-sample or whole for ${kind}`);
@@ -79,13 +79,13 @@ function scopeProblem({ kind, scope }: ComparatorSpec, { batchAxis }: GoldenOutp
 	return problem("/scope", expected, "no batchAxis", 'Add "batchAxis" to the output.');
 }
 
-function dtypeProblem({ kind }: ComparatorSpec, dtypes: readonly DType[]): SchemaProblem | null {
+function dtypeProblem({ kind }: ComparatorSpec, dtypes: readonly DType[]) {
 	return metricOf(kind)?.refuses === "bool" && dtypes.includes("bool")
 		? problem("/kind", "a comparator of bools, such as allclose", `${kind} of bool`)
 		: null;
 }
 
-function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null {
+function limitProblem({ kind, tolerance }: ComparatorSpec) {
 	const metric = metricOf(kind);
 	if (metric === undefined || metric.range.most === Infinity) return null;
 	const limits = limitsIn(tolerance);
@@ -116,15 +116,11 @@ export function layoutProblem(
 	return classAxisProblem(spec, { ...file, shape: slicedShape(slice, file.shape) }, batchAxis);
 }
 
-function isPerSample({ kind, scope }: ComparatorSpec): boolean {
+function isPerSample({ kind, scope }: ComparatorSpec) {
 	return scope === "per-sample" || (scope === undefined && metricOf(kind)?.whole === undefined);
 }
 
-function classAxisProblem(
-	spec: ComparatorSpec,
-	{ dtype, shape }: Layout,
-	batchAxis: number | null,
-): SchemaProblem | null {
+function classAxisProblem(spec: ComparatorSpec, { dtype, shape }: Layout, batchAxis: number | null) {
 	const metric = metricOf(spec.kind);
 	if (metric?.axis === undefined || spec.threshold !== undefined) return null;
 	if (spec.axis === undefined && metric.readsIds === true && !isFloating(dtype)) return null;

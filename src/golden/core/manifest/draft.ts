@@ -1,9 +1,16 @@
 // Packs recorded cases for a manifest, compares manifests, and refuses a golden of another model.
-import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
+import type {
+	GoldenCase,
+	GoldenManifest,
+	Preprocess,
+	Sequence,
+	TensorFile,
+} from "../../../../generated/golden.ts";
+import type { InputConfig } from "../../../core/config/config.ts";
 import { folderName } from "../../../core/config/identity.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import { toDType } from "../../../core/onnx/element-type.ts";
-import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
+import { fromDType, toDType } from "../../../core/onnx/element-type.ts";
+import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
 import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
@@ -37,7 +44,6 @@ export interface TensorPacker {
 	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
 }
 
-/** The old revision stays whole until the manifest is replaced. */
 export function revisionFolder(revision: number): string {
 	return `r${revision}`;
 }
@@ -123,7 +129,7 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	};
 }
 
-function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
+function namedOutputs({ outputs, cases }: GoldenManifest) {
 	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
 }
 
@@ -180,7 +186,7 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 	return null;
 }
 
-function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel) {
 	const misfits = cases.map(({ id, outputs }) =>
 		sideMisfit("output", `case ${quoteName(id)}`, outputs, model.graph.outputs),
 	);
@@ -192,7 +198,7 @@ function sideMisfit(
 	where: string,
 	files: Readonly<Record<string, TensorFile>>,
 	values: readonly OnnxValue[],
-): string | null {
+) {
 	for (const [name, file] of Object.entries(files)) {
 		const value = values.find((candidate) => candidate.name === name);
 		if (value === undefined) {
@@ -205,7 +211,7 @@ function sideMisfit(
 	return null;
 }
 
-function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side): string | null {
+function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side) {
 	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
 	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
 	if (known && toDType(value.dtype) !== dtype)
@@ -216,4 +222,51 @@ function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side)
 	const fits =
 		dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);
 	return fits ? null : `has shape ${formatShape(shape)}; the model's is ${formatDims(dims)}`;
+}
+
+/** Sizes that differ between cases are open, unless the config gives the input's shape. */
+export function interfaceOf(
+	{ cases, sequence }: GoldenManifest,
+	configured: Readonly<Record<string, InputConfig>>,
+): OnnxModel {
+	const valuesOf = (side: "inputs" | "outputs"): OnnxValue[] =>
+		Object.entries(cases[0]?.[side] ?? {}).map(([name, { dtype, shape }]) => {
+			const given = side === "inputs" ? own(configured, name)?.shape : undefined;
+			const shapes = cases.flatMap((one) => own(one[side], name) ?? []).map((file: TensorFile) => file.shape);
+			return { name, kind: "tensor", dtype: fromDType(dtype), dims: given ?? commonSizes(shape, shapes) };
+		});
+	const carried = stateOf(sequence);
+	const open = { ...sequence?.each, ...sequence?.all, ...sequence?.outputs };
+	const perStep = (value: OnnxValue): OnnxValue => {
+		const dims = value.dims?.map((dim, axis) =>
+			axis === own(open, value.name) && typeof dim === "number" ? null : dim,
+		);
+		return { ...value, dims: dims ?? null };
+	};
+	const inputs = [...valuesOf("inputs").map(perStep), ...carried.inputs];
+	const outputs = [...valuesOf("outputs").map(perStep), ...carried.outputs];
+	return {
+		...{ bytes: 0, irVersion: 0, producer: "", producerVersion: "", opsets: {}, functions: [] },
+		graph: { name: "", inputs, outputs, nodes: [], initializers: [], valueInfo: [], subgraphs: [] },
+	};
+}
+
+function stateOf(sequence: Sequence | undefined): Record<"inputs" | "outputs", OnnxValue[]> {
+	const begun = Object.entries(sequence?.state ?? {}).flatMap(
+		([input, { output, dtype, shape, axis, batch }]) => {
+			if (dtype === undefined || shape === undefined) return [];
+			const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
+			const value = { kind: "tensor", dtype: fromDType(dtype), dims } as const;
+			return [{ input: { name: input, ...value }, output: { name: output, ...value } }];
+		},
+	);
+	return { inputs: begun.map(({ input }) => input), outputs: begun.map(({ output }) => output) };
+}
+
+function commonSizes(
+	first: readonly number[],
+	all: readonly (readonly number[])[],
+): readonly OnnxDim[] | null {
+	if (all.some(({ length }) => length !== first.length)) return null;
+	return first.map((size, axis) => (all.every((shape) => shape[axis] === size) ? size : null));
 }

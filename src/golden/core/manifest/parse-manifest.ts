@@ -58,7 +58,7 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem): ConfigError {
+function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem) {
 	const place = pointer === "" ? "the golden manifest" : pointer;
 	return new ConfigError({
 		code: "golden-invalid",
@@ -122,7 +122,7 @@ function* emptyRules({ cases }: GoldenManifest): Problems {
 }
 
 /** Also for another system. */
-function escapes(path: string): boolean {
+function escapes(path: string) {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }
 
@@ -173,12 +173,7 @@ function* labelRules({ outputs, cases }: GoldenManifest): Problems {
 	}
 }
 
-function labelProblem(
-	name: string,
-	count: number,
-	golden: GoldenCase,
-	specs: readonly ComparatorSpec[],
-): SchemaProblem | null {
+function labelProblem(name: string, count: number, golden: GoldenCase, specs: readonly ComparatorSpec[]) {
 	const file = own(golden.outputs, name);
 	if (specs.length === 0 || file === undefined)
 		return problem("", "an output of the case with the comparator accuracy", formatName(name));
@@ -186,11 +181,11 @@ function labelProblem(
 	return rows === undefined ? null : problem("", `${rows} labels, one for each row`, String(count));
 }
 
-function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
+function accuracyOf(output: GoldenOutput | undefined) {
 	return (output?.comparators ?? []).filter((spec) => spec.kind === "accuracy");
 }
 
-function rowsOf(file: TensorFile, spec: ComparatorSpec): number {
+function rowsOf(file: TensorFile, spec: ComparatorSpec) {
 	const shape = slicedShape(spec.slice, file.shape);
 	const elements = elementCount(shape);
 	if (!isFloating(file.dtype) || elements === 0) return elements;

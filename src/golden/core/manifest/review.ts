@@ -66,7 +66,7 @@ export function reviewUnread(
 
 const strictness: readonly string[] = ["compare", "warn", "fail"];
 
-function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
+function weakenedBy(base: GoldenManifest, head: GoldenManifest) {
 	const inHead = new Map(head.cases.map((golden) => [golden.id, golden]));
 	const dropped = base.cases.filter(({ id }) => !inHead.has(id)).map(({ id }) => id);
 	const weakened: string[] = [];
@@ -87,12 +87,12 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
 	return weakened;
 }
 
-function describeLooser({ output, kind, what, base, head }: ToleranceChange): string {
+function describeLooser({ output, kind, what, base, head }: ToleranceChange) {
 	if (what === "comparator") return `Output ${quoteName(output)} is no longer compared by ${kind}.`;
 	return `${kind} of output ${quoteName(output)} is looser: ${what} ${base ?? "default"} → ${head ?? "default"}.`;
 }
 
-function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | undefined): string[] {
+function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | undefined) {
 	const notes: string[] = [];
 	const before = new Map(base.cases.map((golden) => [golden.id, golden]));
 	const added = head.cases.filter(({ id }) => !before.has(id)).map(({ id }) => id);
@@ -110,7 +110,7 @@ function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | un
 	return notes;
 }
 
-function inputsOf({ inputs }: GoldenCase): string {
+function inputsOf({ inputs }: GoldenCase) {
 	return JSON.stringify(
 		Object.entries(inputs)
 			.map(([name, { sha256 }]) => [name, sha256])
@@ -118,7 +118,7 @@ function inputsOf({ inputs }: GoldenCase): string {
 	);
 }
 
-function listed(names: readonly string[]): string {
+function listed(names: readonly string[]) {
 	return listNames(names.map((name) => quoteName(name)));
 }
 
@@ -159,7 +159,7 @@ interface LimitOf {
 	limit: Limit;
 }
 
-function limitsOf(output: GoldenOutput, context: ResolveContext): Map<string, LimitOf> {
+function limitsOf(output: GoldenOutput, context: ResolveContext) {
 	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
 		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };
 	});
@@ -199,12 +199,11 @@ function compareAt(
 
 type Shown = ToleranceChange["base"];
 
-function shown(value: unknown): Shown {
+function shown(value: unknown) {
 	if (typeof value === "number" && Number.isFinite(value)) return value;
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first. */
 const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
 const looserWhenLarger: ReadonlySet<string> = new Set([
 	"allowed",
@@ -215,11 +214,7 @@ const looserWhenLarger: ReadonlySet<string> = new Set([
 ]);
 
 /** A change of unknown direction counts as looser, so that a person reviews it. */
-function isLooser(
-	{ name, atLeast }: { name: keyof Limit; atLeast: boolean },
-	from: Shown,
-	to: Shown,
-): boolean {
+function isLooser({ name, atLeast }: { name: keyof Limit; atLeast: boolean }, from: Shown, to: Shown) {
 	if (name === "severity") return to === "warn";
 	if (name === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
 	if (typeof from !== "number" || typeof to !== "number" || !looserWhenLarger.has(name)) return true;

@@ -41,7 +41,7 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 	return { value, elements, worstAt: worst.at, detail };
 }
 
-function notIn(some: readonly number[], others: readonly number[]): number[] {
+function notIn(some: readonly number[], others: readonly number[]) {
 	const known = new Set(others);
 	return some.filter((index) => !known.has(index));
 }
@@ -66,7 +66,7 @@ export function holdsNaN(values: Float64Array): boolean {
 	return false;
 }
 
-function argMax(values: Float64Array): number {
+function argMax(values: Float64Array) {
 	let best = 0;
 	for (let i = 1; i < values.length; i += 1) {
 		if ((values[i] as number) > (values[best] as number) || Number.isNaN(values[best])) best = i;
@@ -124,7 +124,7 @@ interface Answer {
 	elements: number;
 }
 
-function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: Answer) => void): void {
+function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: Answer) => void) {
 	if (isFloating(pair.expected.dtype)) {
 		const topOf = (row: Float64Array) => (holdsNaN(row) ? [] : topIndices(row, k));
 		forEachRow(pair, axis, (left, right, place) => {
@@ -209,7 +209,7 @@ function describe(mean: number, worst: number, rows: number): { detail?: string 
 	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};
 }
 
-function klOfRow(expected: Float64Array, got: Float64Array, options: MetricOptions): number {
+function klOfRow(expected: Float64Array, got: Float64Array, options: MetricOptions) {
 	const [logP, logQ] =
 		options.input === "logits"
 			? [logSoftmax(expected), logSoftmax(got)]
@@ -225,7 +225,7 @@ const seriesLimit = 1e-2;
  * p · (e^r − 1 − r) with r = ln q − ln p. Summed over all classes this is KL(p ‖ q), because p and q both add up to 1, but no
  * term is negative, so nothing cancels if p and q are near each other.
  */
-function divergenceTerm(logP: number, logQ: number): number {
+function divergenceTerm(logP: number, logQ: number) {
 	const p = Math.exp(logP);
 	if (p === 0) return Math.exp(logQ);
 	const r = logQ - logP;

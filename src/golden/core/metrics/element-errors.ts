@@ -7,8 +7,9 @@ import { forEachPair } from "../tensor/values.ts";
 
 /** ‖got − expected‖ / ‖expected‖ in binary64 (numpy: `norm(c - g) / norm(g)`). For a golden of zeros: 0 or infinite. */
 export function relativeL2(pair: Pair): Measured {
-	const { differenceNorm, expectedNorm, elements, maxAbs, maxAbsAt } = pair.difference();
-	return { value: maxAbs === 0 ? 0 : normRatio(differenceNorm, expectedNorm), elements, worstAt: maxAbsAt };
+	const { squaredDifference, squaredExpected, elements, maxAbs, maxAbsAt } = pair.difference();
+	const value = maxAbs === 0 ? 0 : normRatio(squaredDifference, squaredExpected);
+	return { value, elements, worstAt: maxAbsAt };
 }
 
 /** max |got − expected|, at the lowest flat index that has it (numpy: `argmax(abs(c - g))`). */
@@ -29,10 +30,9 @@ export function allclose(pair: Pair, options: MetricOptions): Measured {
  * nothing differs; pairs that are not finite are left out.
  */
 export function psnr(pair: Pair, { dataRange }: MetricOptions): Measured {
-	const { differenceNorm, elements, maxAbs, maxAbsAt } = pair.difference();
+	const { squaredDifference, elements, maxAbs, maxAbsAt } = pair.difference();
 	// Logarithms are subtracted because the ratio may leave binary64.
-	const logOfError = Math.log10(differenceNorm.sumSquared / elements) / 2 - Math.log10(differenceNorm.scale);
-	let value = 20 * (Math.log10(dataRange) - logOfError);
+	let value = 20 * Math.log10(dataRange) - 10 * Math.log10(squaredDifference / elements);
 	if (maxAbs === 0) value = Infinity;
 	if (elements === 0) value = NaN;
 	return { value, elements, worstAt: maxAbsAt, detail: `data range ${Number(dataRange.toPrecision(6))}` };
@@ -149,7 +149,7 @@ export function cosineDistance(pair: Pair): number {
 const sameSize = 4;
 
 /** Powers of two to divide both sides by, so that no square leaves binary64; null if both are zero. */
-function sizesOf(pair: Pair): { expected: number; got: number } | null {
+function sizesOf(pair: Pair) {
 	let expectedPeak = 0;
 	let gotPeak = 0;
 	forEachFinite(pair, (expected, got) => {
@@ -162,11 +162,11 @@ function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	return larger / Math.min(own.expected, own.got) > sameSize ? own : { expected: larger, got: larger };
 }
 
-function sizeOf(peak: number): number {
+function sizeOf(peak: number) {
 	return peak === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(peak)));
 }
 
-function forEachFinite(pair: Sides, visit: (expected: number, got: number) => void): void {
+function forEachFinite(pair: Sides, visit: (expected: number, got: number) => void) {
 	forEachPair(pair, (expected, got) => {
 		if (Number.isFinite(expected) && Number.isFinite(got)) visit(expected, got);
 	});

@@ -72,11 +72,11 @@ export function tallyClasses(
 	return tally;
 }
 
-function isClass(value: number): boolean {
+function isClass(value: number) {
 	return value >= 0 && value < maxClasses && Number.isInteger(value);
 }
 
-function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
+function addPixel(tally: ClassTally, expected: number, got: number, flat: number) {
 	if (!isClass(expected) || !isClass(got)) {
 		tally.stray ??= isClass(expected) ? got : expected;
 		return;
@@ -205,7 +205,7 @@ function similarities(vectors: readonly Float64Array[], index: number): Float64A
 }
 
 /** Pearson's correlation of the ranks; 1 if both lists are constant, 0 if only one is (scipy: NaN). */
-function rankCorrelation(left: Float64Array, right: Float64Array): number {
+function rankCorrelation(left: Float64Array, right: Float64Array) {
 	if (holdsNaN(left) || holdsNaN(right)) return NaN;
 	const mean = (left.length - 1) / 2;
 	const a = ranksOf(left).map((rank) => rank - mean);

@@ -1,5 +1,5 @@
 // Mean structural similarity of images.
-import { largestFinite, type Pair, scaleFor } from "../compare/difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
@@ -21,7 +21,7 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 		return { value: NaN, elements, worstAt: -1, detail };
 	}
 	const sums = { total: 0, windows: 0, worst: Infinity, worstAt: -1 };
-	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
+	const task = { grid, filter, ...planeReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
 	return { value: sums.total / sums.windows, elements, worstAt: sums.worstAt, detail };
@@ -42,7 +42,7 @@ function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | nu
 	return { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
 }
 
-function rowStart(grid: Grid, plane: number, row: number): number {
+function rowStart(grid: Grid, plane: number, row: number) {
 	const image = Math.floor(plane / grid.step);
 	return (image * grid.height + row) * grid.width * grid.step + (plane % grid.step);
 }
@@ -61,26 +61,17 @@ function filterOf(window: MetricOptions["window"]): Filter {
 
 type RowReader = (plane: number, row: number, out: Float64Array) => void;
 
-/** Scaling both images and their range leaves SSIM as it is, and keeps squares within binary64. */
-function scaledReaders({ expected, got }: Pair, grid: Grid, dataRange: number) {
+function planeReaders({ expected, got }: Pair, grid: Grid, dataRange: number) {
 	const origin = originOf(expected);
-	const wide = expected.dtype === "float64";
-	const scale = wide ? scaleFor(Math.max(largestFinite(expected), largestFinite(got), dataRange)) : 1;
-	const readerOf = (tensor: Tensor) => gridReader(tensor, grid, { origin, scale });
-	const range = dataRange * scale;
 	return {
-		rows: { expected: readerOf(expected), got: readerOf(got) },
-		c1: (0.01 * range) ** 2,
-		c2: (0.03 * range) ** 2,
+		rows: { expected: gridReader(expected, grid, origin), got: gridReader(got, grid, origin) },
+		c1: (0.01 * dataRange) ** 2,
+		c2: (0.03 * dataRange) ** 2,
 		origin: Number(origin),
 	};
 }
 
-function gridReader(
-	tensor: Tensor,
-	grid: Grid,
-	{ origin, scale }: { origin: bigint; scale: number },
-): RowReader {
+function gridReader(tensor: Tensor, grid: Grid, origin: bigint): RowReader {
 	const read = offsetReader(tensor, origin);
 	const perChunk = Math.max(1, Math.floor(chunkElements / grid.step));
 	return (plane, row, out) => {
@@ -88,7 +79,7 @@ function gridReader(
 		for (let at = 0; at < out.length; at += perChunk) {
 			const count = Math.min(perChunk, out.length - at);
 			const values = read(first + at * grid.step, (count - 1) * grid.step + 1);
-			for (let i = 0; i < count; i += 1) out[at + i] = (values[i * grid.step] as number) * scale;
+			for (let i = 0; i < count; i += 1) out[at + i] = values[i * grid.step] as number;
 		}
 	};
 }
@@ -107,7 +98,7 @@ interface PlaneTask {
 const maps = 5;
 
 /** Keeps as many filtered rows as a window has. Subtracts the first value so that variances do not cancel. */
-function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
+function addPlane(sums: Sums, plane: number, task: PlaneTask) {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;
 	const valid = grid.width - size + 1;
@@ -128,7 +119,7 @@ function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 function filterRow(
 	out: Float64Array,
 	{ x, y, weights, shift }: { x: Float64Array; y: Float64Array; weights: Float64Array; shift: number },
-): void {
+) {
 	const valid = out.length / maps;
 	out.fill(0);
 	for (let k = 0; k < weights.length; k += 1) {
@@ -155,7 +146,7 @@ function addWindows(
 		shift,
 	}: { ring: Float64Array } & Record<"valid" | "row" | "plane" | "shift", number>,
 	{ grid, filter, c1, c2, origin }: PlaneTask,
-): void {
+) {
 	const { weights, covariance } = filter;
 	const size = weights.length;
 	const columns = new Float64Array(maps * valid);
@@ -184,6 +175,6 @@ function addWindows(
 	}
 }
 
-function ratio(part: number, whole: number): number {
-	return part === whole ? 1 : part / whole;
+function ratio(part: number, whole: number) {
+	return part === whole && part < Infinity ? 1 : part / whole;
 }

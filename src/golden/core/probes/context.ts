@@ -18,7 +18,6 @@ export interface ProbeContext {
 	subject: ProbeSubject;
 	profile: Profile;
 	batch: Batch | null;
-	/** Why there is no batch. */
 	noBatch: string;
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
@@ -27,7 +26,6 @@ export interface ProbeContext {
 
 export const maxCaseBytes = 64 * 1024 * 1024;
 
-/** A string says why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
 	const holdsTwo = (candidate: Profile) => {
 		const found = findBatch(subject, candidate);
@@ -100,7 +98,6 @@ export interface Comparison {
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
 	positions?: { axis: string | number; counted: number; padded: number };
-	/** The same input, shapes and kernels. */
 	isRepeated?: true;
 	/** At a size that the profile holds, but that was not given. */
 	isBetween?: boolean;
@@ -114,7 +111,6 @@ export interface ProbeRequest {
 	note?: string;
 }
 
-/** Most others are compared with it. */
 export const anchor = "anchor";
 export const again = "again";
 /** The anchor with inputs off by the rounding of the precision: how far that moves the outputs needs no other explanation. */
@@ -147,7 +143,6 @@ interface Pool {
 const seed = 20;
 const maxRows = 8;
 
-/** A string says why it cannot. */
 export function makePool(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -196,7 +191,7 @@ function poolOf(
 }
 
 /** Of all axes but the batch. null if sizes contradict the model or each other. */
-function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
+function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors) {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
 		const tensor = own(tensors, name);

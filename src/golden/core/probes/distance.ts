@@ -2,7 +2,7 @@
 
 import type { DType, Precision } from "../../../../generated/golden.ts";
 import { coveredParts } from "../compare/checks.ts";
-import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
+import { makePair, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -21,21 +21,20 @@ export function distanceBetween(expected: Tensor, got: Tensor, axis: number | nu
 		const { outside, elements } = makePair(expected, got, exact).difference(exact);
 		return outside / elements;
 	}
-	const rows: { difference: number; apart: Norm; own: Norm }[] = [];
+	const rows: { isSame: boolean; apart: number; own: number }[] = [];
 	for (const { expected: left, got: right } of coveredParts({ expected, got }, {}, axis)) {
-		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
+		const difference = makePair(left, right).difference();
+		const { squaredDifference: apart, squaredExpected, elements, maxAbs, nonFinite } = difference;
 		if (nonFinite.differing > 0) return Infinity;
 		if (elements === 0) continue;
-		const own = longerNorm(expectedNorm, makePair(right, left).difference().expectedNorm);
-		rows.push({ difference: maxAbs, apart: differenceNorm, own });
+		const own = Math.max(squaredExpected, makePair(right, left).difference().squaredExpected);
+		rows.push({ isSame: maxAbs === 0, apart, own });
 	}
 	if (rows.length === 0) return NaN;
-	const all = rows.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
-	const usual = { ...all, sumSquared: all.sumSquared / rows.length };
-	const distances = rows.map(({ difference, apart, own }) =>
-		difference === 0 ? 0 : normRatio(apart, longerNorm(own, usual)),
+	const usual = rows.reduce((sum, { own }) => sum + own, 0) / rows.length;
+	return Math.max(
+		...rows.map(({ isSame, apart, own }) => (isSame ? 0 : normRatio(apart, Math.max(own, usual)))),
 	);
-	return Math.max(...distances);
 }
 
 export interface AllowanceRule {

@@ -28,9 +28,7 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** By output: what two runs of one input differ by. */
 	noise: ReadonlyMap<string, Measure>;
-	/** By output: how far the precision's rounding of the inputs moves it. */
 	explained: ReadonlyMap<string, number>;
 	isSeparate: boolean;
 }
@@ -93,8 +91,8 @@ function judgeOne(planned: Planned, context: Context): JudgedProbe {
 }
 
 /** Nothing promises that a network with strides takes a size that only lies between those of the profile. */
-function isRefusedBetween({ isBetween, expected, got }: Comparison, { answers }: Context): boolean {
-	const isRefused = ({ caseId }: Comparison["got"]): boolean => {
+function isRefusedBetween({ isBetween, expected, got }: Comparison, { answers }: Context) {
+	const isRefused = ({ caseId }: Comparison["got"]) => {
 		const answer = answers.get(caseId);
 		return answer?.state === "failed" && answer.code === "shape";
 	};
@@ -125,11 +123,11 @@ function failedRefit({ plan, answers }: Context) {
 	return refits.map(({ id }) => answers.get(id)).find((answer) => answer?.state === "failed") ?? null;
 }
 
-function isUnsteady({ got, allowed }: Measure): boolean {
+function isUnsteady({ got, allowed }: Measure) {
 	return !(got <= allowed);
 }
 
-function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
+function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers) {
 	for (const { caseId } of comparisons.flatMap(({ expected, got }) => [expected, got])) {
 		const answer = answers.get(caseId);
 		if (answer === undefined) return "it ended before this case.";
@@ -166,13 +164,12 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 	});
 }
 
-/** null if the output has no rows, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,
 	plan: ProbePlan,
 	outputs: { expected: Tensors; got: Tensors },
-): { expected: Tensor; got: Tensor; axis: number | null } | null {
+) {
 	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
 	const sides = (["expected", "got"] as const).map((side) => {
 		const tensor = own(outputs[side], output);
@@ -197,7 +194,7 @@ function cutPositions(
 	declared: readonly OnnxDim[] | null,
 	rowsAxis: number | null,
 	positions: Comparison["positions"],
-): Tensor | null {
+) {
 	if (positions === undefined) return tensor;
 	const { counted, padded } = positions;
 	let cut: Tensor | null = tensor;
@@ -224,7 +221,7 @@ const answerLabels: Readonly<Record<ProbeName, string>> = {
 	refit: "Outputs before and after a refit with the same weights",
 };
 
-function sentence(probe: ProbeName, worst: Measure): string {
+function sentence(probe: ProbeName, worst: Measure) {
 	const { output, got, allowed, isOverflow, at } = worst;
 	const name = JSON.stringify(output.slice(0, 120));
 	if (isOverflow)
@@ -267,7 +264,7 @@ export function settleProbes(
 	});
 }
 
-function besideBase(got: number | null, base: JudgedProbe | undefined, known: boolean): string[] {
+function besideBase(got: number | null, base: JudgedProbe | undefined, known: boolean) {
 	if (base === undefined) return [];
 	if (known) return ["The base does too."];
 	if (base.state === "agrees") return ["The base's engine passes this probe."];

@@ -1,6 +1,6 @@
 // The probe of padding: what stands at positions that do not count must not matter.
 import { encodeTensor } from "../record/generators/encode.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { isFloating } from "../tensor/tensor.ts";
 import {
 	compareViews,
 	composeBatch,
@@ -79,7 +79,7 @@ function findMarker(context: ProbeContext): Marker | string {
 }
 
 /** Some frameworks set the mask for padding, so only names that mark counted positions are guessed. */
-function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | string {
+function chooseMarker({ inputs, mask, length }: ProbeSubject) {
 	const chosen = mask ?? length;
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	if (chosen !== undefined)
@@ -101,7 +101,7 @@ function padInputs(
 	{ pool, rows }: ProbeContext,
 	{ isMask, input, places }: Marker,
 	{ size, counted, filling }: { size: number; counted: number; filling: Filling },
-): Record<string, Tensor> {
+) {
 	const made = composeBatch(pool, upTo(rows));
 	const shifted = composeBatch(pool, upTo(rows + 1).slice(1));
 	const marker = made[input.name];

@@ -1,6 +1,9 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
 import type { Precision } from "../../../../generated/golden.ts";
 import type { ProbeName } from "../../../../generated/result.ts";
+import { canEncode, encodeTensor } from "../record/generators/encode.ts";
+import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { valuesOf } from "../tensor/values.ts";
 import {
 	again,
 	anchor,
@@ -18,7 +21,6 @@ import {
 	type Tensors,
 	upTo,
 } from "./context.ts";
-import { nudge } from "./nudge.ts";
 import { probePadding } from "./padding.ts";
 import { probeSizes } from "./sizes.ts";
 import type { Batch, ProbeSubject } from "./subject.ts";
@@ -42,7 +44,6 @@ type Probe = (context: ProbeContext) => ProbeRequest | string;
 
 const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
-	// Made of what the others send.
 	order: () => ({ cases: [], comparisons: [] }),
 	streams: ({ subject, pool, rows }) => {
 		if (subject.streams < 2) return "This backend runs one inference at a time.";
@@ -74,14 +75,12 @@ function withRows(least: number, probe: (context: RowContext) => ProbeRequest | 
 }
 
 interface ProbeOptions {
-	/** Empty: all. */
 	only: readonly ProbeName[];
 	/** Inputs of golden cases, which are better than generated ones. */
 	donors: readonly Tensors[];
 	precision: Precision;
 }
 
-/** @param subject a string says why no inputs can be made. */
 export function planProbes(
 	subject: ProbeSubject | string,
 	{ only, donors, precision }: ProbeOptions,
@@ -123,7 +122,6 @@ function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) 
 	return { backwards, probes };
 }
 
-/** The model's own weights, others, and its own again. */
 function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | string {
 	if (!subject.isRefittable) return "It is not built to be refitted.";
 	const give = (id: string, refit: "model" | "zeros") => ({ id, inputs: {}, batch: null, refit });
@@ -160,4 +158,38 @@ function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | strin
 		cases: named.map(({ id, places }) => caseOf(id, pool, places)),
 		comparisons: named.map(({ id, places }) => compareViews("other", [anchor, places], [id, upTo(few)])),
 	};
+}
+
+/** Unit roundoff of the least precise type that an engine of this precision may compute in; fp32 may be TF32. */
+const roundoff: Readonly<Record<Precision, number>> = {
+	fp64: 2 ** -53,
+	fp32: 2 ** -11,
+	tf32: 2 ** -11,
+	fp16: 2 ** -11,
+	bf16: 2 ** -8,
+	int8: 2 ** -8,
+	fp8: 2 ** -4,
+	int4: 2 ** -4,
+	fp4: 2 ** -3,
+};
+
+/** Each element of floats up or down by the roundoff, of 16-bit inputs by one step at least; null if there are no floats. */
+function nudge(inputs: Tensors, precision: Precision): Tensors | null {
+	const made: Record<string, Tensor> = Object.create(null);
+	let isMoved = false;
+	for (const [name, tensor] of Object.entries(inputs)) {
+		made[name] = tensor;
+		const { dtype, shape } = tensor;
+		if (!isFloating(dtype) || !canEncode(dtype)) continue;
+		const step = Math.max(
+			roundoff[precision],
+			dtype === "float16" ? 2 ** -10 : dtype === "bfloat16" ? 2 ** -7 : 0,
+		);
+		const values = valuesOf(tensor);
+		// Multiplied so that neighbours and rows get other signs.
+		const sign = (index: number) => (Math.imul(index + 1, 0x9e3779b1) >>> 31 === 0 ? 1 : -1);
+		made[name] = encodeTensor(dtype, shape, (index) => (values[index] ?? 0) * (1 + sign(index) * step));
+		isMoved = true;
+	}
+	return isMoved ? made : null;
 }

@@ -15,7 +15,6 @@ import {
 import { type Batch, type Profile, rangeIn, type SizePoint, sizePoints, sizesAt } from "./subject.ts";
 
 const maxProfiles = 4;
-/** Inputs and outputs of all sizes of an engine; the ends come first. */
 const maxBytes = 384 * 1024 * 1024;
 const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies readonly SizePoint[];
 
@@ -91,12 +90,7 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 	});
 }
 
-/** `batch 1 and 8, seq 4096` */
-function describe(
-	sizes: ReadonlyMap<string, number>,
-	batch: Batch | null,
-	rows: readonly [number, number],
-): string {
+function describe(sizes: ReadonlyMap<string, number>, batch: Batch | null, rows: readonly [number, number]) {
 	const batches = batch === null ? [] : [`batch ${[...new Set(rows)].join(" and ")}`];
 	const beside = [...sizes].filter(([name]) => name !== batch?.dim).map(([name, size]) => `${name} ${size}`);
 	return [...batches, ...beside].join(", ");

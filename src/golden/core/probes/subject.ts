@@ -91,7 +91,7 @@ export function sizePoints(range: DimRange): Record<SizePoint, number> {
 	const { min, opt, max } = withRows(range);
 	const bits = min | opt | max;
 	const step = bits & -bits;
-	const between = (a: number, b: number): number => Math.round((a + b) / 2 / step) * step;
+	const between = (a: number, b: number) => Math.round((a + b) / 2 / step) * step;
 	return { min, low: between(min, opt), opt, high: between(opt, max), max };
 }
 

@@ -78,12 +78,7 @@ interface Basis {
 
 type Comparators = NonNullable<GoldenOutput["comparators"]>;
 
-function deriveOutput(
-	name: string,
-	specs: Comparators,
-	tensors: readonly Tensor[],
-	measured: Measured,
-): { comparators: Comparators; why: string[] } {
+function deriveOutput(name: string, specs: Comparators, tensors: readonly Tensor[], measured: Measured) {
 	const dtype = tensors[0]?.dtype ?? "float32";
 	const why: string[] = [];
 	const bases = new Map<string, Basis>();
@@ -114,14 +109,14 @@ function deriveOutput(
 	return { comparators: comparators as Comparators, why };
 }
 
-function placeKey({ kind, slice, scope }: ComparatorSpec): string {
+function placeKey({ kind, slice, scope }: ComparatorSpec) {
 	return JSON.stringify([kind, slice, scope === "set"]);
 }
 
 function explainLimits(
 	{ slice }: ComparatorSpec,
 	{ noise, limits }: { noise: number; limits: Basis["limits"] },
-): string[] {
+) {
 	const all = Object.entries(limits);
 	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
 	const ofNoise = noise === 0 ? "" : ` (noise ${twoDigits(noise)})`;
@@ -147,7 +142,7 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 }
 
 /** The smallest share of rows that lead by more than twice the largest error, so that no rounding turns them. */
-function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
+function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured) {
 	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
 	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
@@ -159,7 +154,7 @@ function clearRows(spec: MetricSpec, name: string, precision: Precision, measure
 	return Math.min(1, ...shares);
 }
 
-function shareDefault(kind: string, precision: Precision): number | undefined {
+function shareDefault(kind: string, precision: Precision) {
 	const { topK } = defaultTolerances[precision];
 	if (kind === "pixel-disagreement") return 1 - topK;
 	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
@@ -215,7 +210,7 @@ function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 		usualAt,
 		measuredAt,
 	}: { bound: Bound } & Record<"usualAt" | "measuredAt", (precision: Precision) => number | undefined>,
-): Spec {
+) {
 	const limits: Partial<Record<Precision, number>> = {};
 	const worse = bound === "at-most" ? Math.max : Math.min;
 	const ofOther = measuredAt("fp32");
@@ -235,7 +230,7 @@ function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 function withLimits<Spec extends { tolerance?: Tolerance }>(
 	spec: Spec,
 	limits: Partial<Record<Precision, number>>,
-): Spec {
+) {
 	if (Object.keys(limits).length === 0) return spec;
 	const { tolerance } = spec;
 	const before =

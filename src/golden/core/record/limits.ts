@@ -21,7 +21,6 @@ const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
-/** fp32: of the other build of ONNX Runtime, or what stands in for it. */
 export type Rounded = Emulated | "fp32";
 export const roundedPrecisions: readonly Rounded[] = [...emulatedPrecisions, "fp32"];
 /** Nothing is emulated for them. An engine of these rounds more than one of fp32, so it is allowed at least as much. */
@@ -77,7 +76,6 @@ export function networkTraits(model: OnnxModel): NetworkTraits {
 interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
-	/** Relative L2. */
 	rounding: Readonly<Partial<Record<Rounded, number>>>;
 	peakRatio: number;
 }
@@ -91,7 +89,7 @@ export interface StrayAt {
  * The error of fp32, from that of the emulated precisions: it is proportional to the rounding. In quantised layers the number of
  * integers that change is, so that relative L2 grows with its root.
  */
-function amplifiedRounding({ rounding, isQuantised, normalisesInstances }: Strayed): number {
+function amplifiedRounding({ rounding, isQuantised, normalisesInstances }: Strayed) {
 	const sumsAt = normalisesInstances && !isQuantised ? rules.instanceSumsAt : rules.sumsAt;
 	const estimates = emulatedPrecisions.map((precision) => {
 		const error = rounding[precision] ?? 0;
@@ -128,7 +126,7 @@ export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, St
 }
 
 /** Two digits, rounded down, so that a deviation beyond the room is beyond the limit. */
-function withRoom(stray: number): number {
+function withRoom(stray: number) {
 	const most = Math.max(rules.mostLimit, rules.minRoom * stray);
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
@@ -178,7 +176,7 @@ export function roundedUp(value: number): number {
 	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
 }
 
-function roundedDown(value: number): number {
+function roundedDown(value: number) {
 	const step = 10 ** (Math.floor(Math.log10(value) + 1e-12) - 1);
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
@@ -254,7 +252,7 @@ function checksOfCase(
 	manifest: GoldenManifest,
 	{ expected, got }: { expected: Outputs; got: Outputs },
 	precision: Precision,
-): GoldenCheck[] {
+) {
 	const outputs = Object.entries(manifest.outputs).flatMap(([name, spec]) => {
 		const [wanted, found] = [expected[name], got[name]];
 		if (wanted === undefined || found === undefined || spec.comparators === undefined) return [];
@@ -266,7 +264,7 @@ function checksOfCase(
 	return [...outputs, ...boxes];
 }
 
-function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun): GoldenCheck[] {
+function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun) {
 	const seen = manifest.cases.flatMap((golden, index) => {
 		const [expected, got] = [reference[index], run.outputs[index]];
 		return expected === undefined || got === undefined ? [] : [{ golden, sides: { expected, got } }];
@@ -274,7 +272,7 @@ function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, run: Round
 	return judgeSet(anyEngine({ manifest, relativeL2: {} }, run.precision), seen)?.checks ?? [];
 }
 
-function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): void {
+function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]) {
 	const places = new Map<string, number>();
 	for (const { output, metric, slice, bound, got } of checks) {
 		const kind = comparatorKey(output, metric, slice);

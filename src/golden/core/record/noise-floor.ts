@@ -75,7 +75,7 @@ function scatterOf(
 	return { relativeL2: widest(sizes), maxAbs };
 }
 
-function widest(sizes: readonly (number | undefined)[]): number {
+function widest(sizes: readonly (number | undefined)[]) {
 	return sizes.reduce<number>((max, size) => Math.max(max, size ?? 0), 0);
 }
 

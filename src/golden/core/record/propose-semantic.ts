@@ -40,16 +40,15 @@ function guessIntegers({ dtype, shape }: Tensor): Guess {
 		: { semantic: "ids", because: "its values are integers" };
 }
 
-function isTall(shape: readonly number[], height: number, least = minSide): boolean {
+function isTall(shape: readonly number[], height: number, least = minSide) {
 	return (shape.at(height) ?? 0) >= least && (shape.at(height + 1) ?? 0) >= least;
 }
 
-function pictureLayout(shape: readonly number[], channels: readonly number[]): "first" | "last" | null {
+function pictureLayout(shape: readonly number[], channels: readonly number[]) {
 	if (channels.includes(shape.at(-3) ?? 0) && isTall(shape, -2)) return "first";
 	return channels.includes(shape.at(-1) ?? 0) && isTall(shape, -3) ? "last" : null;
 }
 
-/** A decoder's scores of the next token. */
 export function guessScores(tensors: readonly Tensor[]): Guess | null {
 	const scores = tensors.every(({ dtype, shape }) => isFloating(dtype) && (shape.at(-1) ?? 0) >= minColumns);
 	if (!scores || tensors.length === 0 || everyRow(tensors, -1, isDistribution)) return null;
@@ -96,17 +95,17 @@ const floatRules: readonly Rule[] = [
 
 const sumSlack = 1e-2;
 
-function isDistribution(row: Float64Array): boolean {
+function isDistribution(row: Float64Array) {
 	return (
 		row.every((value) => value >= 0) && Math.abs(row.reduce((sum, value) => sum + value, 0) - 1) <= sumSlack
 	);
 }
 
-function isUnit(row: Float64Array): boolean {
+function isUnit(row: Float64Array) {
 	return Math.abs(row.reduce((sum, value) => sum + value * value, 0) - 1) <= sumSlack;
 }
 
-function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64Array) => boolean): boolean {
+function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64Array) => boolean) {
 	return tensors.every((tensor) => {
 		let holds = true;
 		forEachRow(makePair(tensor, tensor), axis, (row) => {
@@ -119,7 +118,7 @@ function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64A
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-function isDecided(tensors: readonly Tensor[]): boolean {
+function isDecided(tensors: readonly Tensor[]) {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
 		elements += elementCount(tensor.shape);
@@ -135,13 +134,13 @@ function isDecided(tensors: readonly Tensor[]): boolean {
 const minColour = -3;
 const mostBelow = 1 / 8;
 
-function mayBeColours(tensors: readonly Tensor[]): boolean {
+function mayBeColours(tensors: readonly Tensor[]) {
 	const ranges = tensors.map(tensorStatistics);
 	const most = Math.max(0, ...ranges.map(({ max }) => max ?? 0));
 	return ranges.every(({ min }) => min === null || min >= Math.min(minColour, -most * mostBelow));
 }
 
-function choosesSeveral(tensors: readonly Tensor[]): boolean {
+function choosesSeveral(tensors: readonly Tensor[]) {
 	const best = new Set<number>();
 	for (const tensor of tensors)
 		forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
@@ -208,7 +207,7 @@ function splitRoles(
 
 const packedColumns = 6;
 
-function holdPackedBoxes(tensors: readonly Tensor[]): boolean {
+function holdPackedBoxes(tensors: readonly Tensor[]) {
 	if (!tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)) return false;
 	const rows = tensors.flatMap(rowsOf);
 	const fits = rows.every(
@@ -219,7 +218,7 @@ function holdPackedBoxes(tensors: readonly Tensor[]): boolean {
 
 const mostRows = 2000;
 
-function rowsOf(tensor: Tensor): number[][] {
+function rowsOf(tensor: Tensor) {
 	const columns = tensor.shape.at(-1) ?? 1;
 	const values = valuesOf(tensor, mostRows * columns);
 	return Array.from({ length: values.length / columns }, (_, row) => [
@@ -227,8 +226,7 @@ function rowsOf(tensor: Tensor): number[][] {
 	]);
 }
 
-/** The boxes are corners if the second corner is never left of or above the first. */
-function formatOf(boxes: string, tensors: readonly Tensor[]): Detections["format"] {
+function formatOf(boxes: string, tensors: readonly Tensor[]) {
 	if (tensors.flatMap(rowsOf).every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
 	return /xywh/i.test(boxes) && !/cxcywh/i.test(boxes) ? "xywh" : "cxcywh";
 }

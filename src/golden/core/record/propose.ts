@@ -56,7 +56,7 @@ export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);
 }
 
-function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
+function partsOf({ semantic }: Guess, filled: readonly Tensor[]) {
 	const plain = semantic === "tensor" || semantic === "logits" || semantic === "embedding";
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
@@ -74,7 +74,7 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] 
 		: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }];
 }
 
-function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
+function rangeOf(tensors: readonly Tensor[]) {
 	let [least, most, squares, count] = [Infinity, -Infinity, 0, 0];
 	for (const tensor of tensors) {
 		count += elementCount(tensor.shape);
@@ -106,7 +106,7 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSp
 
 const ssimSide = 11;
 
-function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]) {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";
 	// All cases share one data range; otherwise each would be measured by its own.
@@ -150,8 +150,7 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The second or the last (-1), whichever is shorter. */
-function channelAxis(tensors: readonly Tensor[]): number | null {
+function channelAxis(tensors: readonly Tensor[]) {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
 	if (last < 1) return null;
@@ -222,7 +221,7 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	return parts.length < 2 || ranges > maxRanges ? [] : parts;
 }
 
-function clusters(channels: readonly Channel[]): Channel[][] {
+function clusters(channels: readonly Channel[]) {
 	const groups: Channel[][] = [];
 	let before = 0;
 	for (const channel of channels.toSorted((left, right) => left.rms - right.rms)) {
@@ -235,7 +234,7 @@ function clusters(channels: readonly Channel[]): Channel[][] {
 }
 
 /** Runs of neighbouring channels. Dead channels belong to the live one before them, or to the first. */
-function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): [number, number][] {
+function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]) {
 	const ranges: [number, number][] = [];
 	for (const { index } of channels) {
 		const at = live.findIndex((other) => other.index === index);

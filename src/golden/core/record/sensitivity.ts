@@ -84,14 +84,14 @@ interface OutputWatch {
 	constant: boolean;
 }
 
-function watchTensor(watch: OutputWatch, tensor: Tensor): void {
+function watchTensor(watch: OutputWatch, tensor: Tensor) {
 	const count = elementCount(tensor.shape);
 	if (watch.elements === 0 && count > 0) watch.first = float64Reader(tensor)(0, 1)[0] ?? NaN;
 	watch.elements += count;
 	watch.constant &&= everyValue(tensor, (value) => value === watch.first);
 }
 
-function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>): boolean {
+function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>) {
 	if (left.size !== right.size) return false;
 	return [...right].every(([name, { data }]) => {
 		const other = left.get(name);
@@ -105,7 +105,6 @@ export function findInsensitive(manifest: GoldenManifest, cases: readonly Tensor
 	return watch.findings();
 }
 
-/** @throws ConfigError golden-uninformative for the first of the findings. */
 export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Weakness[]): void {
 	const [first, ...others] = findings;
 	if (first === undefined) return;
@@ -148,7 +147,6 @@ export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Wea
 	return [...found, { kind: "one-case", severity: "warn", message, fix }];
 }
 
-/** null if it varies, is not finite, or has at most one element. */
 export function constantOf(tensors: readonly Tensor[]): number | null {
 	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
 	const statistics = filled.map(tensorStatistics);
@@ -159,7 +157,6 @@ export function constantOf(tensors: readonly Tensor[]): number | null {
 	return isConstant ? (first?.min ?? null) : null;
 }
 
-/** Runs that differ by more show noise. */
 const mostScatter = 0.01;
 
 /** @returns the reason by the case's index. Integers are never noise, nor are boxes, whose order may vary. */
@@ -190,7 +187,7 @@ function noiseOfCases(
 	name: string,
 	slice: OutputSlice | undefined,
 	{ reference, runs }: { reference: RunOutputs; runs: readonly LabelledRun[] },
-): (string | null)[] | null {
+) {
 	const tensors = reference.map((outputs) => outputs[name]);
 	const filled = tensors.filter((tensor) => tensor !== undefined && elementCount(tensor.shape) > 0);
 	if (filled.length === 0) return null;

@@ -38,7 +38,7 @@ export function fitTokens(
 	return { ids: pad(row.ids, padding.id), types: pad(row.types, padding.typeId), mask: pad(row.mask, 0) };
 }
 
-function keptPlaces(ids: readonly number[], contentIds: readonly number[], size: number): number[] {
+function keptPlaces(ids: readonly number[], contentIds: readonly number[], size: number) {
 	const places = ids.map((_, at) => at);
 	const surplus = ids.length - size;
 	if (surplus <= 0) return places;
@@ -48,7 +48,7 @@ function keptPlaces(ids: readonly number[], contentIds: readonly number[], size:
 	return [...places.slice(0, end - cut), ...places.slice(end)].slice(0, size);
 }
 
-function startOf(ids: readonly number[], contentIds: readonly number[]): number {
+function startOf(ids: readonly number[], contentIds: readonly number[]) {
 	const most = ids.length - contentIds.length;
 	for (let start = 0; start <= most; start += 1)
 		if (contentIds.every((id, at) => ids[start + at] === id)) return start;

@@ -11,7 +11,6 @@ export type { Sequence };
 type Tensors = Readonly<Record<string, Tensor>>;
 type Shapes = Readonly<Record<string, { shape: readonly number[] }>>;
 
-/** @param sizeOf the size of a dimension of the state. */
 export function sequenceOf(
 	{ each, all, outputs, state }: Decoder,
 	steps: number,
@@ -38,7 +37,7 @@ export function overSteps(model: OnnxModel, sequence: Sequence | undefined): Onn
 	const { graph } = model;
 	const [first] = Object.entries(each);
 	const positions = graph.inputs.find(({ name }) => name === first?.[0])?.dims?.[first?.[1] ?? 0] ?? null;
-	const whole = (value: OnnxValue): OnnxValue => {
+	const whole = (value: OnnxValue) => {
 		const axis = own(all, value.name);
 		const dims = value.dims?.map((dim, at) => (at === axis ? positions : dim)) ?? null;
 		return axis === undefined ? value : { ...value, dims };
@@ -48,7 +47,6 @@ export function overSteps(model: OnnxModel, sequence: Sequence | undefined): Onn
 	return { ...model, graph: { ...graph, inputs, outputs } };
 }
 
-/** What the model lacks for these steps, or null. */
 export function sequenceMisfit({ sequence }: GoldenManifest, { graph }: OnnxModel): string | null {
 	const inputs = feeds(graph);
 	for (const [name, { output, shape, dtype }] of Object.entries(sequence?.state ?? {})) {
@@ -68,7 +66,6 @@ interface Span {
 	to: number;
 }
 
-/** The positions of each step: the beginning, then one by one. */
 export function spansOf({ steps, each }: Sequence, inputs: Shapes): Span[] {
 	const [[name, axis] = ["", 0]] = Object.entries(each);
 	const length = own(inputs, name)?.shape[axis] ?? 1;
@@ -80,7 +77,6 @@ export function spansOf({ steps, each }: Sequence, inputs: Shapes): Span[] {
 	];
 }
 
-/** Of all inputs in each step. */
 export function stepShapes(sequence: Sequence, inputs: Shapes): Record<string, { shape: number[] }>[] {
 	const { each, all = {}, state } = sequence;
 	return spansOf(sequence, inputs).map(({ from, to }) => {
@@ -98,7 +94,6 @@ export function stepShapes(sequence: Sequence, inputs: Shapes): Record<string, {
 	});
 }
 
-/** Runs a case step by step, and puts the compared outputs of all steps together. */
 export async function runSteps(
 	sequence: Sequence,
 	inputs: Tensors,
@@ -133,7 +128,6 @@ function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span)
 	return Object.fromEntries(cut);
 }
 
-/** What the first step carries. */
 export function beginning(sequence: Sequence, inputs: Shapes): Tensors {
 	const begun = Object.entries(sequence.state).flatMap(([name, one]) => {
 		if (one.shape === undefined) return [];
@@ -144,7 +138,7 @@ export function beginning(sequence: Sequence, inputs: Shapes): Tensors {
 	return Object.fromEntries(begun);
 }
 
-function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes): number[] {
+function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, inputs: Shapes) {
 	const [tokens = ""] = Object.keys(each);
 	const rows = own(inputs, tokens)?.shape[0] ?? 1;
 	return shape.map((size, at) => (at === batch ? rows : size));
@@ -169,13 +163,11 @@ function joinSteps(
 	);
 }
 
-/** A decoder's answer for the next position. */
-function lastOf(tensor: Tensor, axis: number): Tensor {
+function lastOf(tensor: Tensor, axis: number) {
 	const size = tensor.shape[axis] ?? 1;
 	return cutRanges(tensor, axis, [[Math.max(0, size - 1), size]]);
 }
 
-/** Scalars become a list. null: their shapes differ beside the axis. */
 function joinTensors(parts: readonly Tensor[], axis: number): Tensor | null {
 	const [first] = parts.map(({ shape, ...tensor }) => ({
 		...tensor,
@@ -199,7 +191,6 @@ function joinTensors(parts: readonly Tensor[], axis: number): Tensor | null {
 	return { dtype: first.dtype, shape, data };
 }
 
-/** The last position that a step has read. */
 export function positionAfter(sequence: Sequence, inputs: Shapes, step: number): number {
 	return (spansOf(sequence, inputs)[step]?.to ?? 1) - 1;
 }

@@ -129,11 +129,7 @@ function* runsOf(
 		for (const [from, to] of ranges) yield [start + from * inner, start + to * inner];
 }
 
-function copyNibbles(
-	data: Uint8Array,
-	[from, to]: IndexRange,
-	target: { out: Uint8Array; at: number },
-): void {
+function copyNibbles(data: Uint8Array, [from, to]: IndexRange, target: { out: Uint8Array; at: number }) {
 	const { out } = target;
 	for (let i = from; i < to; i += 1) {
 		const at = target.at + i - from;
@@ -211,7 +207,7 @@ export function sliceProblem(slice: OutputSlice, shape: readonly number[]): Sche
 	return null;
 }
 
-function expectedRange([from, to]: IndexRange, size: number, after: number): string | null {
+function expectedRange([from, to]: IndexRange, size: number, after: number) {
 	if (to > size || from >= size) return `indices up to ${size}, the size of the axis`;
 	if (to <= from) return `an end behind the start, ${from}`;
 	return from < after ? `a range from ${after} on: they ascend and do not overlap` : null;
@@ -219,7 +215,6 @@ function expectedRange([from, to]: IndexRange, size: number, after: number): str
 
 const maxShownRanges = 3;
 
-/** `channels 4…21`, `columns 0…3`, `channel 4`, `0…7 of axis 2`. */
 export function sliceLabel(slice: OutputSlice): string {
 	const { from = 0, to, ranges = [[from, to ?? Infinity]] } = slice;
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
@@ -230,12 +225,11 @@ export function sliceLabel(slice: OutputSlice): string {
 	return `${slice.axis === 1 ? "channel" : "column"}${only ? "" : "s"} ${text}`;
 }
 
-function rangeText(from: number, to: number): string {
+function rangeText(from: number, to: number) {
 	if (to === Infinity) return `${from}…`;
 	return to - from === 1 ? String(from) : `${from}…${to - 1}`;
 }
 
-/** ` of channels 4…21`; nothing for the whole output. */
 export function ofSlice(slice: OutputSlice | undefined): string {
 	return slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
 }

@@ -30,12 +30,7 @@ const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array)
 };
 
 /** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
-function viewChunk<Values>(
-	{ dtype, data }: Tensor,
-	View: ViewOf<Values>,
-	start: number,
-	count: number,
-): Values {
+function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number) {
 	const size = elementBytes[dtype];
 	const at = data.byteOffset + start * size;
 	if (at % size === 0) return new View(data.buffer, at, count);
@@ -111,7 +106,6 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** The array is valid until the next step. */
 function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);

@@ -1,14 +1,15 @@
 // Composes a batch of a timed size from the rows of smaller golden cases, and the outputs that it must give.
-
 import type { GoldenCase, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { DimRange } from "../../../core/config/config.ts";
 import { groupBy } from "../../../core/group.ts";
-import type { OnnxModel } from "../../../core/onnx/model.ts";
+import type { GivenShapes } from "../../../core/onnx/input-shapes/open-axes.ts";
+import { feeds, type OnnxModel } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
+import { listNames } from "../../../core/text/labels.ts";
 import { composeBatch, join, maxCaseBytes, type Tensors, upTo } from "../probes/context.ts";
-import { findBatch } from "../probes/subject.ts";
+import { findBatch, type InputAxes } from "../probes/subject.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
 import { own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { areWithin, exactly, inputAxes, type NamedSizes, sizesOf } from "./sizes.ts";
 
 type Axes = ReadonlyMap<string, number>;
 
@@ -16,18 +17,14 @@ export interface ComposedBatch {
 	batch: number;
 	sizes: NamedSizes;
 	cases: readonly GoldenCase[];
-	/** The axis of rows of each tensor that has rows; each output does. */
 	axes: { inputs: Axes; outputs: Axes };
-	/** The batch as one case: `rows of case-0…case-3 × 2 at batch 8`. */
 	golden: GoldenCase;
 	outputs: GoldenManifest["outputs"];
 }
 
 interface Group {
 	cases: readonly [GoldenCase, ...GoldenCase[]];
-	/** Of each case. */
 	rows: number;
-	/** Of the batch. */
 	sizes: NamedSizes;
 }
 
@@ -92,8 +89,7 @@ function compose(
 	return [{ batch, sizes, cases, axes, golden, outputs: Object.fromEntries(outputs) }];
 }
 
-/** The same for cases that differ only in the values of their rows. */
-function likeness({ inputs, outputs }: GoldenCase, axes: Axes): string {
+function likeness({ inputs, outputs }: GoldenCase, axes: Axes) {
 	const ofInput = ([name, { shape, sha256 }]: [string, GoldenCase["inputs"][string]]) =>
 		axes.has(name) ? [name, shape] : [name, shape, sha256];
 	const entries = Object.entries(inputs).sort(([one], [two]) => (one < two ? -1 : 1));
@@ -128,4 +124,57 @@ export function fillBatch(batch: number, axes: Axes, stored: readonly Tensors[])
 	const [[name = "", axis = 0] = []] = axes;
 	const tensors = Object.fromEntries(joined);
 	return composeBatch({ rows: own(tensors, name)?.shape[axis] ?? 1, tensors, axes }, upTo(batch));
+}
+
+export type NamedSizes = Readonly<Record<string, number>>;
+type Ranges = Readonly<Record<string, Pick<DimRange, "min" | "max">>>;
+
+/** By the names of the config, which come before the model's. An input of unknown rank has no axes. */
+export function inputAxes({ graph }: OnnxModel, inputs: GivenShapes): InputAxes[] {
+	return feeds(graph).map(({ name, dims }) => {
+		const given = own(inputs, name);
+		return { name, axes: given?.pinned ?? given?.shape ?? dims ?? [] };
+	});
+}
+
+export function sizesOf(
+	inputs: readonly InputAxes[],
+	tensors: Readonly<Record<string, { shape: readonly number[] }>>,
+): NamedSizes {
+	const named = inputs.flatMap(({ name, axes }) =>
+		axes.flatMap((axis, at): [string, number][] => {
+			const size = own(tensors, name)?.shape[at];
+			return typeof axis === "string" && size !== undefined ? [[axis, size]] : [];
+		}),
+	);
+	return Object.fromEntries(named);
+}
+
+export function exactly(sizes: NamedSizes): Ranges {
+	return Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, { min: size, max: size }]));
+}
+
+export function areWithin(sizes: NamedSizes, ranges: Ranges): boolean {
+	return Object.entries(ranges).every(([name, { min, max }]) => {
+		const size = own(sizes, name) ?? min;
+		return size >= min && size <= max;
+	});
+}
+
+/** Each timed size that no case has, and each profile that none lies in; null if all are checked. */
+export function describeUnchecked(spec: EngineSpec, checked: readonly NamedSizes[]): string | null {
+	const { workloads, profiles } = spec.engine;
+	const wanted: Ranges[] = [...workloads.map(({ dims }) => exactly(dims)), ...profiles];
+	const missing = wanted.filter((ranges) => !checked.some((sizes) => areWithin(sizes, ranges)));
+	if (missing.length === 0) return null;
+	const show = (all: readonly Ranges[]) => {
+		const texts = all.map((ranges) =>
+			Object.entries(ranges)
+				.filter(([name]) => own(checked[0] ?? {}, name) !== undefined)
+				.map(([name, { min, max }]) => `${name} ${min === max ? min : `${min}…${max}`}`)
+				.join(" × "),
+		);
+		return listNames([...new Set(texts)], 3);
+	};
+	return `${spec.id} (timed or built at ${show(missing)}; checked at ${show(checked.map(exactly))} only)`;
 }

@@ -84,13 +84,13 @@ function addAll(
 	golden: GoldenCase,
 	expected: TensorSet | undefined,
 	got: TensorSet | undefined,
-): boolean {
+) {
 	if (expected === undefined || got === undefined) return false;
 	const sides = { expected: tensorMap(expected), got: tensorMap(got) };
 	return sums.map((sum) => sum.add(golden, sides)).every(Boolean);
 }
 
-function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
+function checkOf(sum: Sum, base: Sum | undefined) {
 	const { bound } = sum.about;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();

@@ -1,6 +1,6 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
 import type { Bound } from "../../../../generated/result.ts";
-import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
+import { normRatio, type Pair } from "../compare/difference.ts";
 import type { Measured, MetricOptions } from "../metrics/element-errors.ts";
 import {
 	emptyClassTally,
@@ -51,7 +51,6 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 	};
 }
 
-/** Counts classes over the pixels of all cases and takes their mean once, as segmentation benchmarks do. */
 export function classTally(): SetTally {
 	const tally = emptyClassTally();
 	return {
@@ -61,23 +60,22 @@ export function classTally(): SetTally {
 }
 
 export function squareTally(): SetTally {
-	let difference = noNorm;
-	let expected = noNorm;
-	let elements = 0;
-	let worst = { norm: noNorm, id: "" };
+	let [difference, expected, elements] = [0, 0, 0];
+	let isSame = true;
+	let worst = { squared: 0, id: "" };
 	return {
 		add(pair, _, id) {
-			const { differenceNorm, expectedNorm, maxAbs, elements: more } = pair.difference();
-			expected = joinNorms(expected, expectedNorm);
+			const { squaredDifference: squared, squaredExpected, maxAbs, elements: more } = pair.difference();
+			expected += squaredExpected;
 			elements += more;
-			if (maxAbs === 0) return;
-			difference = joinNorms(difference, differenceNorm);
-			if (longerNorm(differenceNorm, worst.norm) === differenceNorm) worst = { norm: differenceNorm, id };
+			isSame &&= maxAbs === 0;
+			difference += squared;
+			if (squared > worst.squared) worst = { squared, id };
 		},
 		measure() {
 			if (elements === 0) return { value: NaN, elements };
-			if (difference === noNorm) return { value: 0, elements };
-			const share = Number((100 * normRatio(worst.norm, difference) ** 2).toPrecision(3));
+			if (isSame) return { value: 0, elements };
+			const share = Number(((100 * worst.squared) / difference).toPrecision(3));
 			const detail = `${share} % of the squared error lies in case ${worst.id}`;
 			return { value: normRatio(difference, expected), elements, detail };
 		},

@@ -9,7 +9,6 @@ export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
-/** @throws ConfigError tensor-invalid. */
 export function polygraphyMember(document: object, file: RunFile & MemberFile): Uint8Array {
 	const feed = feedOf(document, file);
 	if (!Object.hasOwn(feed, file.member)) throw memberMissing(file, Object.keys(feed));
@@ -18,7 +17,7 @@ export function polygraphyMember(document: object, file: RunFile & MemberFile): 
 
 type RunFile = Pick<TensorFile, "path" | "iteration" | "runner">;
 
-function fieldOf(value: unknown, key: string): unknown {
+function fieldOf(value: unknown, key: string) {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
@@ -35,7 +34,7 @@ export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
 	return value;
 }
 
-function feedOf(value: unknown, file: RunFile): Readonly<Record<string, unknown>> {
+function feedOf(value: unknown, file: RunFile) {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file);
 	const iteration = file.iteration ?? 0;
 	const run: unknown = runs[iteration];

@@ -17,7 +17,6 @@ export interface RawFrame {
 	payload: Uint8Array;
 }
 
-/** The payload's parts follow unchanged. */
 export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
 	if (text.length > longestHeaderBytes)
@@ -33,9 +32,7 @@ export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 }
 
 interface FrameDecoder {
-	/** The frames that these bytes complete; none after the stream broke. */
 	push(chunk: Uint8Array): RawFrame[];
-	/** Why the stream cannot be read any further; null if it is intact. */
 	broken(): string | null;
 }
 
@@ -97,7 +94,7 @@ function readPrefix(bytes: Uint8Array, payloadLimit: number) {
 	return { headerBytes, payloadBytes: Number(payloadBytes) };
 }
 
-function parseHeader(bytes: Uint8Array): Header {
+function parseHeader(bytes: Uint8Array) {
 	let value: unknown;
 	try {
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -112,7 +109,6 @@ function createFiller(size: number) {
 	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
 	let filled = 0;
 	return {
-		/** Returns the bytes that it does not need. */
 		take(chunk: Uint8Array): Uint8Array {
 			const count = Math.min(chunk.length, size - filled);
 			if (filled + count > buffer.length) {
@@ -124,7 +120,6 @@ function createFiller(size: number) {
 			filled += count;
 			return chunk.subarray(count);
 		},
-		/** null while bytes are missing. */
 		whole: () => (filled === size ? buffer : null),
 	};
 }

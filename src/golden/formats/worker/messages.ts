@@ -1,5 +1,4 @@
 // Messages between trtgate and the golden worker; worker/README.md describes them.
-
 import type { DType } from "../../../../generated/golden.ts";
 import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
@@ -7,7 +6,6 @@ import type { LoadRequest } from "../../../core/load/measured.ts";
 import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
-import { readFigures } from "./figures.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
 export interface WorkerHello {
@@ -36,16 +34,12 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 );
 
 interface CaseOptions {
-	/** Ids of the same case at the same time, each with a result. */
 	beside?: readonly string[];
-	/** To be timed. */
 	runs?: number | undefined;
-	/** For the engine beside it. */
 	ofBeside?: true | undefined;
 	sequence?: Sequence | undefined;
 }
 
-/** In order, not copied. */
 export function encodeCase(
 	id: string,
 	given: Readonly<Record<string, Tensor>>,
@@ -67,12 +61,10 @@ export function encodeCase(
 	return [encodeHeader(header, payloadBytes), ...parts];
 }
 
-/** Answered by a result without outputs. */
 export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
 	return encodeHeader({ kind: "refit", id, weights }, 0);
 }
 
-/** Answered by figures. */
 export function encodeLoad(id: string, { arrivalsMs, ...request }: LoadRequest): Uint8Array[] {
 	const arrivals = float64Bytes(arrivalsMs);
 	return [encodeHeader({ kind: "load", id, ...request }, arrivals.length), arrivals];
@@ -179,4 +171,34 @@ function isEntry(value: unknown): value is Entry {
 
 function isDType(value: string): value is DType {
 	return Object.hasOwn(elementBytes, value);
+}
+
+function readFigures(header: Readonly<Record<string, unknown>>, payload: Uint8Array): WorkerFigures | null {
+	const { parts, runs, steps, samples, requests, counts } = header;
+	if (typeof requests === "number") {
+		const [latencyMs, latenessMs] = columnsOf([requests, requests], payload) ?? [];
+		return latencyMs && latenessMs ? { latencyMs, latenessMs } : null;
+	}
+	if (isNumbers(counts)) {
+		const [own, ownBeside, other, otherBeside] = columnsOf(counts, payload) ?? [];
+		if (!own || !ownBeside || !other || !otherBeside) return null;
+		return { aloneMs: [own, other], togetherMs: [ownBeside, otherBeside] };
+	}
+	const isStart = isObject(parts) && isNumbers(Object.values(parts)) && isNumbers(runs);
+	const isSoak = isNumbers([steps]) && Array.isArray(samples) && samples.every(isNumbers);
+	return isStart || isSoak ? (header as unknown as WorkerFigures) : null;
+}
+
+function isNumbers(value: unknown): value is number[] {
+	return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "number");
+}
+
+/** Little-endian binary64, so many of each; null unless the payload has exactly these. */
+function columnsOf(counts: readonly number[], payload: Uint8Array): Float64Array[] | null {
+	const total = counts.reduce((sum, count) => sum + count, 0);
+	if (!counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return null;
+	if (payload.length !== 8 * total) return null;
+	const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+	let at = 0;
+	return counts.map((count) => Float64Array.from({ length: count }, () => view.getFloat64(8 * at++, true)));
 }

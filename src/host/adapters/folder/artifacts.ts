@@ -13,7 +13,6 @@ import { otherNames } from "../../formats/github/names.ts";
 import { attempt } from "../github/faults.ts";
 import { decodeFile } from "../github/part-archive.ts";
 
-/** `FOLDER/OWNER/NAME/RUN/ARTIFACT/`. */
 export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore {
 	return {
 		upload: ({ name, root, files }) =>
@@ -41,11 +40,11 @@ export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore
 }
 
 /** @throws Error if the folder is not mounted here. */
-async function runFolder(shared: string, { repository, runId }: WorkflowRun): Promise<string> {
+async function runFolder(shared: string, { repository, runId }: WorkflowRun) {
 	return join(await realpath(shared), ...repository.split("/"), String(runId));
 }
 
-async function moveTo(folder: string, copy: string, names: readonly string[]): Promise<string> {
+async function moveTo(folder: string, copy: string, names: readonly string[]) {
 	for (const name of names) {
 		try {
 			await rename(copy, join(folder, name));

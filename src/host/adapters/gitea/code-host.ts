@@ -159,7 +159,6 @@ function headOf({ head_sha: sha, head_branch: branch, pull_requests: pulls }: Re
 	const heads = pulls.map((pull) => fieldsOf(fieldsOf(pull)["head"]));
 	const head = heads.find((one) => one["sha"] === sha);
 	if (head === undefined) return {};
-	// `…/api/v1/repos/OWNER/NAME`
 	const name = textOf(fieldsOf(head["repo"])["url"]).split("/").slice(-2).join("/");
 	return { head_branch: head["ref"], head_repository: { full_name: name } };
 }

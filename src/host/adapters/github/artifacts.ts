@@ -28,7 +28,7 @@ const bytesPerMs = 2000;
 async function openClient({ isGitea }: Pick<WorkflowRun, "isGitea">) {
 	const { DefaultArtifactClient } = await import("@actions/artifact");
 	const client = new DefaultArtifactClient();
-	return <Value>(call: (opened: typeof client) => Value): Value =>
+	return <Value>(call: (opened: typeof client) => Value) =>
 		isGitea ? asKnownServer(() => call(client)) : call(client);
 }
 

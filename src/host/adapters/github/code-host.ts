@@ -18,7 +18,6 @@ export const idOf = (value: unknown): number | null =>
 	Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** null unless every item can be read. */
 export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | null): Item[] | null {
 	if (!Array.isArray(data)) return null;
 	const items = data.map(parse);
@@ -40,7 +39,7 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 }
 
 /** GraphQL reports errors with status 200. */
-function parseLogin(data: unknown): string | null {
+function parseLogin(data: unknown) {
 	const { errors, data: found } = fieldsOf(data);
 	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
 }

@@ -131,7 +131,7 @@ function searchedOutside(env: Variables): Record<string, string | undefined> {
 	);
 }
 
-function realFolder(folder: string): string {
+function realFolder(folder: string) {
 	try {
 		return realpathSync(folder);
 	} catch {

@@ -43,14 +43,14 @@ export function readFailure(error: unknown): RequestFailure {
 	return { kind: isLate ? "timeout" : "network", status: 0, headers: {}, message };
 }
 
-function causes(error: unknown): ReturnType<typeof fieldsOf>[] {
+function causes(error: unknown) {
 	const chain = [fieldsOf(error)];
 	for (let next = chain[0]?.["cause"]; next && chain.length < 5; next = fieldsOf(next)["cause"])
 		chain.push(fieldsOf(next));
 	return chain;
 }
 
-function messageOf(data: unknown, otherwise: string): string {
+function messageOf(data: unknown, otherwise: string) {
 	const { errors, message } = fieldsOf(data);
 	const reasons = (Array.isArray(errors) ? errors.slice(0, 3) : []).map((one) => {
 		const { resource, field, code, message: reason } = fieldsOf(one);
@@ -72,7 +72,7 @@ const byStatus: Readonly<Record<number, PlatformCode>> = {
 };
 
 /** 403 also means too many requests, a locked conversation or an archived repository. */
-function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCode {
+function codeOf({ kind, status, headers, message }: RequestFailure) {
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
 	if (kind === "reply") return "github-reply";
@@ -86,7 +86,7 @@ function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCod
 }
 
 /** From GitHub's header if there is one: `issues=write; pull_requests=write`. */
-function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo): string {
+function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo) {
 	const accepted = (headers["x-accepted-github-permissions"] ?? "").matchAll(
 		/(?:^|[;,])\s*([a-z_]{2,40})=(read|write|admin)\s*(?=[;,]|$)/g,
 	);
@@ -175,7 +175,7 @@ export function serviceFault(error: unknown, what: string): ApiFault {
 	return { code, message: `The ${what} failed: ${text}.`, fix: fixes[code] ?? nothingToFix };
 }
 
-function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
+function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string) {
 	if (name === "GHESNotSupportedError") return "github-unsupported";
 	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
 	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";

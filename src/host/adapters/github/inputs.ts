@@ -38,7 +38,6 @@ export function readPlanInputs() {
 
 export type PublishInputs = ReturnType<typeof readShownInputs> & { artifactEngines?: boolean };
 
-/** @throws ConfigError usage. */
 export function readPublishInputs() {
 	return {
 		...readShownInputs(),
@@ -68,7 +67,7 @@ function readShownInputs() {
 
 const maxRetentionDays = 400;
 
-function readDays(text: string): number {
+function readDays(text: string) {
 	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
 	if (days >= 1 && days <= maxRetentionDays) return days;
 	throw usageError(
@@ -79,7 +78,6 @@ function readDays(text: string): number {
 
 export type ReportInputs = ReturnType<typeof readReportInputs>;
 
-/** @throws ConfigError usage. */
 export function readReportInputs() {
 	return {
 		...readShownInputs(),
@@ -108,7 +106,6 @@ const recordOptions = [
 
 export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
-/** @throws ConfigError usage. */
 export function readGoldenInputs() {
 	const lines = (name: string) =>
 		getInput(name)
@@ -134,11 +131,11 @@ export function readGoldenInputs() {
 	};
 }
 
-function isOn(name: string): boolean {
+function isOn(name: string) {
 	return oneOf(name, ["false", "true"]) === "true";
 }
 
-function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
+function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]) {
 	const value = getInput(name).toLowerCase();
 	const found = value === "" ? values[0] : values.find((one) => one === value);
 	if (found !== undefined) return found;

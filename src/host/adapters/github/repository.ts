@@ -31,13 +31,13 @@ export function githubRepository(options: GitHubOptions): Repository {
 
 type Asking = (permission: string, how?: { repeatable: true }) => Ask;
 
-function hashOf(value: unknown): string | null {
+function hashOf(value: unknown) {
 	return typeof value === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(value) ? value : null;
 }
 
 const parseSha = (data: unknown) => hashOf(fieldsOf(data)["sha"]);
 
-function parseRef(data: unknown): string | null {
+function parseRef(data: unknown) {
 	const object = fieldsOf(fieldsOf(data)["object"]);
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
 }
@@ -89,7 +89,7 @@ function pullCalls(asking: Asking, owner: string) {
 }
 
 /** A setting of the repository or its organisation overrides `permissions:`. */
-function settingFault(fault: ApiFault): ApiFault {
+function settingFault(fault: ApiFault) {
 	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
 	return {
 		code: fault.code,

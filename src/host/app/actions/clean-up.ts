@@ -45,7 +45,7 @@ export async function cleanUp(): Promise<void> {
 		await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult, roots));
 }
 
-async function attempt(what: string, work: () => Promise<void>): Promise<boolean> {
+async function attempt(what: string, work: () => Promise<void>) {
 	try {
 		await work();
 		return true;
@@ -55,7 +55,7 @@ async function attempt(what: string, work: () => Promise<void>): Promise<boolean
 	}
 }
 
-async function removeTraces(out: string): Promise<void> {
+async function removeTraces(out: string) {
 	const processes = ownProcesses();
 	try {
 		await removeLeftWorktrees(join(out, "worktrees"), processes);
@@ -66,7 +66,7 @@ async function removeTraces(out: string): Promise<void> {
 }
 
 /** A scheduled run that is stopped every night must raise its alarm. */
-async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots): Promise<void> {
+async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots) {
 	const inputs = readPublishInputs();
 	const known = await readRun(readEnvironment(), inputs);
 	if (known === null) return;

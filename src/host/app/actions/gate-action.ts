@@ -14,7 +14,6 @@ import { ConfigError } from "../../../core/errors.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
 import { reportFiles } from "../../../stages/report.ts";
-import type { Environment } from "../../adapters/github/env.ts";
 import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
@@ -58,10 +57,7 @@ export async function runAction(ports?: GateOptions["ports"]): Promise<number> {
 	}
 }
 
-async function writeNoResultOutputs(
-	{ terminal, cwd, configPath, context, stop }: Job,
-	fault: unknown,
-): Promise<void> {
+async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }: Job, fault: unknown) {
 	if (context === null || stop.requested) return;
 	const place = { outFolder: resolve(cwd, readInputs().out), roots: outRoots(terminal.environment, cwd) };
 	if (await publishNoResult(explainError(fault).records, { ...context, configPath, ...place }))
@@ -79,7 +75,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 }
 
 /** An untrusted run leaves nothing that later runs use. */
-function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">): Environment {
+function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">) {
 	const { environment } = terminal;
 	if (context === null || !isUntrustedRun(context.event, context.run.eventName)) return environment;
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
@@ -142,7 +138,7 @@ async function runJob(job: Job, ports: GateOptions["ports"]): Promise<FinishedRu
 }
 
 /** @throws ConfigError git-ref if it is no longer the pull request's head. */
-function requestedCommit(event: RunEvent | undefined): string | undefined {
+function requestedCommit(event: RunEvent | undefined) {
 	if (event?.kind !== "pull-request" || event.newestSha === undefined) return undefined;
 	const { number, headSha, newestSha } = event;
 	if (headSha === newestSha) return headSha;
@@ -153,7 +149,7 @@ function requestedCommit(event: RunEvent | undefined): string | undefined {
 	});
 }
 
-async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
+async function publishJob(job: Job, { result, outFolder }: FinishedRun) {
 	const { context, caches, terminal, cwd } = job;
 	if (context === null || job.stop.requested) {
 		writeAnnotations(result);

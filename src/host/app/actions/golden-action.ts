@@ -40,7 +40,7 @@ export async function runGoldenAction(): Promise<number> {
 }
 
 /** One failed model does not stop the others. @throws ToolError interrupted. */
-async function recordAll(job: GoldenJob, stopped: () => string | null): Promise<RecordedGoldens> {
+async function recordAll(job: GoldenJob, stopped: () => string | null) {
 	const { terminal, inputs } = job;
 	const { config, home } = await readConfigFile({
 		cwd: terminal.cwd,
@@ -64,7 +64,7 @@ async function recordAll(job: GoldenJob, stopped: () => string | null): Promise<
 }
 
 /** Unlike in the gate, a pull request that cannot be opened is a failure. */
-function conclude(errors: readonly unknown[]): number {
+function conclude(errors: readonly unknown[]) {
 	const explained = errors.map((error) => ({
 		exit: reportError(error),
 		records: explainError(error).records,
@@ -77,10 +77,7 @@ function conclude(errors: readonly unknown[]): number {
 	return Math.max(least, ...explained.map(({ exit }) => exit));
 }
 
-async function writeGoldenOutputs(
-	{ recorded, notes, errors }: RecordedGoldens,
-	proposal: GoldenProposal,
-): Promise<void> {
+async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGoldens, proposal: GoldenProposal) {
 	const proposed = proposal.state === "proposed" ? proposal.proposed : null;
 	setOutput("changed", String(proposal.state !== "none"));
 	setOutput("pull-request", String(proposed?.pull.number ?? ""));
@@ -98,7 +95,7 @@ async function writeGoldenOutputs(
 		.write();
 }
 
-function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]): string {
+function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]) {
 	if (proposal.state === "failed")
 		return "The recorded goldens are in the workspace, but not in a pull request.";
 	if (proposal.state === "proposed") {

@@ -2,7 +2,6 @@
 
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
-import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
 import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
@@ -88,7 +87,7 @@ type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
-): Promise<{ rules: Config | null; blobs: Blobs } | null> {
+) {
 	if (event.kind === "other" && event.name.startsWith("pull_request"))
 		throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
@@ -114,7 +113,7 @@ async function readTarget(
 async function reviewOf(
 	{ own, rules, only }: { own: Config; rules: Config; only: readonly string[] },
 	blobs: Blobs,
-): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
+) {
 	const selected = (config: Config) => engineSpecs({ models: keepSelected(config.models, only) });
 	const base = selected(rules);
 	const head = selected(own);

@@ -53,7 +53,7 @@ export async function runReportAction(): Promise<number> {
 	}
 }
 
-async function report(): Promise<number> {
+async function report() {
 	const terminal = openTerminal({ color: false });
 	const { environment } = terminal;
 	const cwd = environment.workspace ?? terminal.cwd;
@@ -101,17 +101,13 @@ async function report(): Promise<number> {
 	return conclude(result, inputs, subject);
 }
 
-function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string; artifact: string } {
+function onlyPart({ artifact, config, name, job }: ReportInputs) {
 	const part = name || job;
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
 }
 
 /** Artifacts of earlier attempts remain. */
-async function partsThatCount(
-	parts: readonly PartInput[],
-	{ run }: Subject,
-	facts: RunFacts,
-): Promise<readonly PartInput[]> {
+async function partsThatCount(parts: readonly PartInput[], { run }: Subject, facts: RunFacts) {
 	if (!hasEarlier(parts, run.attempt)) return parts;
 	const listed = await facts.jobs(run.id);
 	return dropSuperseded(
@@ -123,7 +119,7 @@ async function partsThatCount(
 	);
 }
 
-async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
+async function commitsOfChange(parts: readonly PartInput[], subject: Subject) {
 	if (subject.isRequested) return [subject.sha];
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
@@ -138,7 +134,7 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject): P
 
 const hostedPatienceMs = 300_000;
 
-async function show(result: Result, reporting: Reporting): Promise<void> {
+async function show(result: Result, reporting: Reporting) {
 	const { inputs, subject, outFolder } = reporting;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
@@ -168,7 +164,7 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 }
 
 /** A lost runner leaves its check run and comment unfinished. */
-async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
+async function reportNoParts(reporting: Reporting, part: PartInput | undefined) {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
 	const why =
 		reason ?? `It has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result}.`;
@@ -188,7 +184,7 @@ function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	return { kind: "pull-request", number: pullRequest, headSha: sha, baseRef: "", baseSha: "", isFork: false };
 }
 
-function conclude(result: Result, inputs: ReportInputs, subject: Subject): number {
+function conclude(result: Result, inputs: ReportInputs, subject: Subject) {
 	const exit = exitOfResult(result);
 	// The measured run has already failed by itself.
 	const fails = inputs.fail === "auto" ? !subject.isForeign : inputs.fail === "true";

@@ -32,7 +32,7 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 	return parseRunEvent(eventName, await readPayload(environment), { sha, ref });
 }
 
-async function readPayload({ eventPath = "" }: Environment): Promise<unknown> {
+async function readPayload({ eventPath = "" }: Environment) {
 	const kind = { ...inputKinds.argument, maxBytes: maxPayloadBytes };
 	let payload: unknown = null;
 	try {
@@ -84,7 +84,7 @@ async function requestedPull(payload: unknown, host: Host): Promise<PullRequestE
 	});
 }
 
-function openHost(run: WorkflowRun, { token, parts = "" }: Access, { temp, workspace }: Environment): Host {
+function openHost(run: WorkflowRun, { token, parts = "" }: Access, { temp, workspace }: Environment) {
 	const shared = sharedFolder(parts, workspace);
 	const access = { ...run, token, host: run.isGitea ? "Gitea" : "GitHub" };
 	const options = (patienceMs = usualPace.patienceMs) => ({ ...access, pace: { ...usualPace, patienceMs } });
@@ -105,7 +105,7 @@ function openHost(run: WorkflowRun, { token, parts = "" }: Access, { temp, works
 }
 
 /** null: artifacts. @throws ConfigError usage. */
-function sharedFolder(parts: string, workspace = ""): string | null {
+function sharedFolder(parts: string, workspace = "") {
 	if (parts === "") return null;
 	if (isAbsolute(parts) && !`${normalize(parts)}/`.startsWith(`${workspace}/`)) return parts;
 	throw usageError(

@@ -67,7 +67,7 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 }
 
 /** A temporary one if the output folder is refused. */
-async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
+async function usableFolder({ outFolder, roots }: Unmeasured) {
 	try {
 		await checkOutFolder(outFolder, roots);
 		return outFolder;
@@ -78,7 +78,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 }
 
 /** Leaves the files of a run in progress. */
-async function writeResult(result: Result, outFolder: string): Promise<void> {
+async function writeResult(result: Result, outFolder: string) {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
 	try {
@@ -141,7 +141,7 @@ export async function writePublishOutputs(
 type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
 
 /** One line, so that all missing permissions can be added at once. */
-function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
+function mergePermissionFaults(faults: readonly Failed[]) {
 	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
 	const [first] = lacking;
 	if (first === undefined) return [...faults];

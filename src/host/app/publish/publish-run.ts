@@ -101,7 +101,7 @@ export function runUrl(run: Pick<WorkflowRun, "serverUrl" | "repository" | "runI
 }
 
 /** A check run on the test merge would not be visible. */
-function shaOf(event: RunEvent, run: WorkflowRun): string {
+function shaOf(event: RunEvent, run: WorkflowRun) {
 	switch (event.kind) {
 		case "pull-request":
 		case "merge-group":
@@ -218,7 +218,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 }
 
 /** A link could lead out of the folder; hidden files are temporary. */
-async function filesBelow(path: string): Promise<string[]> {
+async function filesBelow(path: string) {
 	const found = await lstat(path).catch(() => null);
 	if (found === null || path.split("/").at(-1)?.startsWith(".")) return [];
 	if (found.isFile()) return [path];

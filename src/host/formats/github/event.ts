@@ -140,14 +140,14 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 }
 
 /** The payload's may be from an earlier push. */
-function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
+function mergeOf(pull: Fields, number: number, run: RunFacts) {
 	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
 	const merge = pull["merge_commit_sha"];
 	return isCommit(merge) ? merge : null;
 }
 
 /** Anything not known to be the same repository counts as a fork. */
-function isSameRepository(head: Fields, base: Fields): boolean {
+function isSameRepository(head: Fields, base: Fields) {
 	const [headId, baseId] = [head["id"], base["id"]];
 	if (isId(headId) && isId(baseId)) return headId === baseId;
 	const [headName, baseName] = [head["full_name"], base["full_name"]];
@@ -195,7 +195,7 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 }
 
 /** "" for any other ref. */
-function branchOrTag(ref: string): string {
+function branchOrTag(ref: string) {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }
 

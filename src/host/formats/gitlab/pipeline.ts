@@ -78,6 +78,6 @@ function mergeRequest(env: Variables, sha: string): RunEvent {
 	};
 }
 
-function numberOf(text: string): number {
+function numberOf(text: string) {
 	return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
 }

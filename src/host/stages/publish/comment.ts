@@ -43,7 +43,7 @@ export async function publishComment(
 }
 
 /** So that people see that it works. What the host does not tell is no reason to comment. */
-async function isFirst(codeHost: CommentHost): Promise<boolean> {
+async function isFirst(codeHost: CommentHost) {
 	const listed = await codeHost.newestComments?.();
 	if (listed?.state !== "done") return false;
 	return (await ownOf(listed.comments, null, codeHost)).length === 0;

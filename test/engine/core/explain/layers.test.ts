@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
-import { kernelOfInterest } from "../../../../src/engine/core/explain/kernels.ts";
-import { diffOfLayers, joinLayers, withProfile } from "../../../../src/engine/core/explain/layers.ts";
+import {
+	diffOfLayers,
+	joinLayers,
+	kernelOfInterest,
+	withProfile,
+} from "../../../../src/engine/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../../support/build-layers.ts";
 import { buildWorkload } from "../../../support/build-result.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../../generated/golden.ts";
-import { interfaceOf } from "../../../../src/golden/core/manifest/interface.ts";
+import { interfaceOf } from "../../../../src/golden/core/manifest/draft.ts";
 
 type Shapes = Readonly<Record<string, readonly number[]>>;
 

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../../../generated/golden.ts";
 import { engineSpecs } from "../../../../src/core/plan/plan.ts";
-import { composeBatches, fillBatch } from "../../../../src/golden/core/timed/compose.ts";
-import { describeUnchecked, inputAxes, sizesOf } from "../../../../src/golden/core/timed/sizes.ts";
+import {
+	composeBatches,
+	describeUnchecked,
+	fillBatch,
+	inputAxes,
+	sizesOf,
+} from "../../../../src/golden/core/timed/compose.ts";
 import { buildConfig } from "../../../support/build-config.ts";
 import { emptyModel } from "../../../support/fakes.ts";
 import { float32, int64, manifestOf } from "../../../support/golden-tensors.ts";

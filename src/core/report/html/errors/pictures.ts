@@ -69,7 +69,7 @@ export function drawErrorMap(map: ErrorMap, name: string): Markup | null {
 }
 
 /** More digits than a coordinate has, because up to 48 cells multiply the error. */
-function roundScale(factor: number): number {
+function roundScale(factor: number) {
 	return Math.round(factor * 1e4) / 1e4;
 }
 
@@ -87,13 +87,13 @@ function cellPaths(bytes: Uint8Array, columns: number): Piece {
 	return [...paths].map(([name, d]) => html`<path class="${name}" d="${d}"/>`);
 }
 
-function colourClass(byte: number): string | null {
+function colourClass(byte: number) {
 	if (byte === 0) return null;
 	if (byte === notFiniteByte) return "hx";
 	return `h${Math.floor(((byte - 1) / largestByte) * heatSteps)}`;
 }
 
-function legend(map: ErrorMap, bytes: Uint8Array): Markup {
+function legend(map: ErrorMap, bytes: Uint8Array) {
 	const holes = bytes.includes(notFiniteByte)
 		? html` · <i class="err open"></i>NaN or infinite on one side`
 		: null;

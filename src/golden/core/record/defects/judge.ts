@@ -85,7 +85,7 @@ export function brokenVerdict(trial: Trial): DefectVerdict {
 	return { states, change: Infinity };
 }
 
-function precisionsOf({ manifest }: Trial): Precision[] {
+function precisionsOf({ manifest }: Trial) {
 	const specs = [...Object.values(manifest.outputs), ...(manifest.detections ?? [])].flatMap(
 		({ comparators }): Pick<ComparatorSpec, "tolerance">[] => comparators ?? [],
 	);
@@ -114,7 +114,7 @@ interface Change {
 	size: number;
 }
 
-function timesRounding(trial: Trial, precision: Precision, { output, slice, size }: Change): number {
+function timesRounding(trial: Trial, precision: Precision, { output, slice, size }: Change) {
 	if (size === 0) return 0;
 	const { rounding, manifest, reference } = trial;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
@@ -148,7 +148,7 @@ function changesOf(
 }
 
 /** A defect in one of a hundred outputs leaves the others unchanged. Boxes are judged with their scores and classes. */
-function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
+function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs) {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
 	for (const group of (manifest.detections ?? []).map(outputsOf))
@@ -161,7 +161,7 @@ function failsCase(
 	index: number,
 	{ outputs, names }: { outputs: Outputs; names: readonly string[] },
 	precision: Precision,
-): boolean {
+) {
 	const golden = trial.manifest.cases[index];
 	const expected = trial.reference[index];
 	if (golden === undefined || expected === undefined) return false;
@@ -177,7 +177,7 @@ function failsCase(
 	return state === "mismatch";
 }
 
-function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision: Precision): boolean {
+function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision: Precision) {
 	const seen = trial.manifest.cases.map((golden, index) => ({
 		golden,
 		sides: { expected: trial.reference[index] ?? {}, got: outputs.get(index) ?? {} },
@@ -240,12 +240,7 @@ export function* tryOutputDefects(trial: Trial): Generator<TriedOutput> {
 		}
 }
 
-function tryOne(
-	trial: Trial,
-	output: string,
-	kind: OutputDefectKind,
-	tensors: readonly Tensor[],
-): DefectVerdict | null {
+function tryOne(trial: Trial, output: string, kind: OutputDefectKind, tensors: readonly Tensor[]) {
 	const watch = watchDefect(trial);
 	let isDamaged = false;
 	for (const [index, outputs] of trial.reference.entries()) {
@@ -284,6 +279,6 @@ function channelsOf(shape: readonly number[]): Channels {
 	return { count: shape[shortest] ?? 1, inner: elementCount(shape.slice(shortest + 1)) };
 }
 
-function channelOf(at: number, { count, inner }: Channels): number {
+function channelOf(at: number, { count, inner }: Channels) {
 	return Math.floor(at / inner) % count;
 }

@@ -45,7 +45,7 @@ export function withWeightDefect(
 	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });
 }
 
-function isOfWeights(kind: string): boolean {
+function isOfWeights(kind: string) {
 	return /^(tensor|rows?)-/.test(kind);
 }
 
@@ -147,7 +147,7 @@ export function describeSensitivity(record: SensitivityRecord): string[] {
 
 const mostNamed = 3;
 
-function describeNoticed(record: SensitivityRecord, precision: Precision): string {
+function describeNoticed(record: SensitivityRecord, precision: Precision) {
 	const { weights, outputs } = countsAt(record, precision);
 	const text = `${weights.noticed + outputs.noticed} of ${weights.moving + outputs.moving} defects that move an output beyond rounding at ${precision}`;
 	const missed = [...(record.precisions[precision]?.missed ?? [])].sort(
@@ -156,7 +156,7 @@ function describeNoticed(record: SensitivityRecord, precision: Precision): strin
 	return missed.length === 0 ? text : `${text}, but not ${listNames(missed.map(describeMiss), mostNamed)}`;
 }
 
-function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
+function describeMiss({ kind, weight, output, change }: SensitivityMiss) {
 	const all: Readonly<Record<string, { label: string }>> = { ...weightDefects, ...outputDefects };
 	const label = own(all, kind)?.label ?? kind;
 	if (weight === undefined) return `output ${quoteName(output ?? "")} ${label}`;

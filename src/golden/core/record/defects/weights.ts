@@ -67,7 +67,7 @@ export function damageWeights(
 	return { bytes: copy, changed: copy.some((byte, at) => byte !== bytes[at]) };
 }
 
-function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: number): void {
+function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: number) {
 	const block = row * count;
 	for (let at = 0; block > 0 && at + block <= bytes.length; at += block) {
 		copy.set(bytes.subarray(at + row, at + block), at);
@@ -75,13 +75,13 @@ function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: num
 	}
 }
 
-function storable(value: number, dtype: WeightDType): number {
+function storable(value: number, dtype: WeightDType) {
 	if (dtype === "int8") return Math.min(127, Math.max(-128, Math.round(value)));
 	return dtype === "uint8" ? Math.min(255, Math.max(0, Math.round(value))) : value;
 }
 
 /** The mean stands for the zero point of quantised weights, which is stored elsewhere. */
-function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
+function centreOf(bytes: Uint8Array, dtype: WeightDType) {
 	if (dtype !== "int8" && dtype !== "uint8") return 0;
 	const values = valuesOf({ dtype, shape: [bytes.length], data: bytes });
 	const sum = values.reduce((total, value) => total + value, 0);
@@ -112,7 +112,7 @@ export function planDefects(places: readonly WeightLocation[], seed: number): We
 	);
 }
 
-function shuffledOrder(count: number, seed: number): number[] {
+function shuffledOrder(count: number, seed: number) {
 	const random = splitMix64(seed, [count]);
 	const order = Array.from({ length: count }, (_, index) => index);
 	for (let last = count - 1; last > 0; last -= 1) {

@@ -58,7 +58,7 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 }
 
 /** Drawn ones would ask for what no user asks. */
-function isPositions({ name, dtype, shape }: InputToFill, values: InputValues): boolean {
+function isPositions({ name, dtype, shape }: InputToFill, values: InputValues) {
 	const last = (shape.at(-1) ?? 1) - 1;
 	const fits = values.kind !== "range" || (values.low <= 0 && values.high >= last);
 	return /position(s|_?ids?)?$/i.test(name) && !isFloating(dtype) && shape.length === 2 && fits;
@@ -111,13 +111,13 @@ export function looksLikePicture(shape: readonly number[]): boolean {
 const mostParameters = 8;
 
 /** A few numbers of unknown meaning beside the data, such as scales of a voice. */
-function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
+function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]) {
 	const [count] = axes ?? [];
 	const isVector = axes?.length === 1 && typeof count === "number" && count >= 2 && count <= mostParameters;
 	return isVector && isFloating(dtype) && !/mask/i.test(name) && inputs.some(({ shape }) => shape.length > 1);
 }
 
-function isScalar({ axes, shape }: InputToFill): boolean {
+function isScalar({ axes, shape }: InputToFill) {
 	const declared = axes ?? shape;
 	return declared.length === 0 || (declared.length === 1 && declared[0] === 1);
 }
@@ -125,7 +125,7 @@ function isScalar({ axes, shape }: InputToFill): boolean {
 const stateNames =
 	/^(h|c|hx|cx)_?\d*(_?(in|n|prev|init))?$|(^|[_.])(hidden|state|cell|cache|past)(_?(in|prev|init|state|key_values))?_?\d*($|[_.])/i;
 
-function isState({ name, dtype }: InputToFill, values: InputValues): boolean {
+function isState({ name, dtype }: InputToFill, values: InputValues) {
 	return (
 		isFloating(dtype) && (values.kind === "state" || (stateNames.test(name) && !/hidden_states$/i.test(name)))
 	);
@@ -133,7 +133,7 @@ function isState({ name, dtype }: InputToFill, values: InputValues): boolean {
 
 const lengthNames = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
-function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
+function isLength({ name, shape }: InputToFill, values: InputValues) {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
@@ -210,7 +210,6 @@ export function isGiven(how: string): boolean {
 	return how === "given" || how.startsWith("given as ");
 }
 
-/** In the description of an input whose values were drawn. */
 export const drawnText = ", SplitMix64";
 const mostNamed = 3;
 
@@ -260,7 +259,7 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 	return `Inputs: ${kinds.join(" and ")}. They test the arithmetic, not the accuracy of the model; pass real inputs with --inputs.`;
 }
 
-function describeGiven(given: readonly string[], cases: number): string {
+function describeGiven(given: readonly string[], cases: number) {
 	const [, kind, pattern = ""] = /^given as (\w+)s \((.*)\)$/m.exec(given.join("\n")) ?? [];
 	return kind === undefined
 		? counted(cases, "real case")

@@ -69,7 +69,7 @@ export function halfBits(value: number): number {
 	return sign | (steps + (exponent + 14) * 1024);
 }
 
-function roundEven(value: number): number {
+function roundEven(value: number) {
 	const floor = Math.floor(value);
 	const fraction = value - floor;
 	return fraction > 0.5 || (fraction === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
@@ -101,7 +101,6 @@ const gamma: Word = { high: 0x9e3779b9, low: 0x7f4a7c15 };
 const mixA: Word = { high: 0xbf58476d, low: 0x1ce4e5b9 };
 const mixB: Word = { high: 0x94d049bb, low: 0x133111eb };
 
-/** @param stream small numbers such as case and input. */
 export function splitMix64(seed: number, stream: readonly number[] = []): RandomSource {
 	let state = wordOf(seed);
 	for (const part of stream) state = mix(add(mix(add(state, gamma)), wordOf(part)));
@@ -116,7 +115,7 @@ export function splitMix64(seed: number, stream: readonly number[] = []): Random
 	return { next, uniform, below: (count) => Math.floor(uniform() * count), normal: () => normalOf(next) };
 }
 
-function normalOf(next: () => Word): number {
+function normalOf(next: () => Word) {
 	let sum = 0;
 	for (let draw = 0; draw < 3; draw += 1) {
 		const { high, low } = next();
@@ -153,7 +152,7 @@ function multiply(left: Word, right: Word): Word {
 	};
 }
 
-function highOfProduct(left: number, right: number): number {
+function highOfProduct(left: number, right: number) {
 	const [leftLow, leftHigh] = [left & 0xffff, left >>> 16];
 	const [rightLow, rightHigh] = [right & 0xffff, right >>> 16];
 	const middle = leftHigh * rightLow + ((leftLow * rightLow) >>> 16);

@@ -17,7 +17,6 @@ export type GeneratorKind = (typeof generatorKinds)[number];
 
 export interface GeneratorSpec {
 	kind: GeneratorKind;
-	/** Both ends included for tokens; twice the value of const. */
 	range?: readonly [low: number, high: number];
 }
 
@@ -105,7 +104,7 @@ function addLattice(
 	field: Float64Array,
 	{ height, width, step, amplitude }: Record<"height" | "width" | "step" | "amplitude", number>,
 	random: RandomSource,
-): void {
+) {
 	const columns = Math.ceil(width / step) + 2;
 	const rows = Math.ceil(height / step) + 2;
 	const points = Float64Array.from({ length: rows * columns }, () => amplitude * (2 * random.uniform() - 1));
@@ -125,7 +124,7 @@ function addLattice(
 
 const shapesPerImage = 6;
 
-function paintEdges(field: Float64Array, { height, width }: Layout, random: RandomSource): Float64Array {
+function paintEdges(field: Float64Array, { height, width }: Layout, random: RandomSource) {
 	for (let shape = 0; shape < shapesPerImage; shape += 1) {
 		const centre = { x: random.uniform() * width, y: random.uniform() * height };
 		const radius = {

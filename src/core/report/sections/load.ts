@@ -1,8 +1,20 @@
-// What a request waits at given rates, and where a small slowdown becomes a large one.
-import type { LoadFigures, LoadResult, WorkloadResult } from "../../../../generated/result.ts";
-import { subjectName } from "../../text/labels.ts";
+// What a request waits: computed at given rates, measured on a schedule of arrivals, and beside another engine.
+import type {
+	Arm,
+	LoadFigures,
+	LoadResult,
+	MeasuredLoad,
+	MeasuredSide,
+	TogetherResult,
+	TogetherSide,
+	WorkloadResult,
+} from "../../../../generated/result.ts";
+import { boundsText } from "../../load/measured.ts";
+import { cleanMessage, cleanName } from "../../text/escape.ts";
+import { counted, present, subjectName } from "../../text/labels.ts";
 import { formatCount, formatMs, formatPercent, formatTimes } from "../../text/units.ts";
-import { drawLoad } from "../html/load-curve.ts";
+import { sideChange, sidesOf } from "../comparison-format.ts";
+import { drawLoad } from "../html/charts.ts";
 import {
 	type Block,
 	type Column,
@@ -20,7 +32,6 @@ type Point = LoadResult["points"][number];
 type Row = Point & { name: string };
 
 const shownShares: readonly number[] = [0.5, 0.7, 0.8, 0.9];
-/** Where a change is told; smaller ones are in the table. */
 const toldShare = 0.8;
 const noticeable = 0.05;
 /** One in a comment: the page has all. */
@@ -34,7 +45,7 @@ export function loadName(load: Pick<LoadResult, "model" | "engine" | "workloads"
 
 const beyond = "over capacity";
 
-function changeOf(point: Point): string {
+function changeOf(point: Point) {
 	const { base, head, lowMs, highMs } = point;
 	if (base === null) return "";
 	if (head === null) return beyond;
@@ -46,7 +57,7 @@ function changeOf(point: Point): string {
 export const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
 	`${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
 
-function quantiles(side: "base" | "head"): Column<Row>[] {
+function quantiles(side: "base" | "head") {
 	const figures = { P50: "p50Ms", P99: "p99Ms", "P99.9": "p999Ms" } as const;
 	return Object.entries(figures).map(([name, key]) =>
 		numbers(`${side} ${name}`, (row: Row) => row[side]?.[key as keyof LoadFigures], formatMs),
@@ -63,8 +74,7 @@ const columns: readonly Column<Row>[] = [
 	}),
 ];
 
-/** A change of P99 that matters beyond doubt. */
-function isTold({ base, lowMs, highMs }: Point): boolean {
+function isTold({ base, lowMs, highMs }: Point) {
 	if (base === null) return false;
 	return (
 		lowMs === null ||
@@ -73,7 +83,7 @@ function isTold({ base, lowMs, highMs }: Point): boolean {
 	);
 }
 
-function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
+function toldBlocks(loads: readonly LoadResult[], most: number) {
 	const size = ({ base, head }: Point) =>
 		base === null || head === null ? Infinity : Math.abs(Math.log(head.p99Ms / base.p99Ms));
 	const told = loads
@@ -89,7 +99,7 @@ function toldBlocks(loads: readonly LoadResult[], most: number): Block[] {
 }
 
 /** What the pauses of paced workloads cost, which the computed times leave out. */
-function pausedBlocks(rows: readonly WorkloadResult[]): Block[] {
+function pausedBlocks(rows: readonly WorkloadResult[]) {
 	const key = ({ model, engine, streams, shapes }: WorkloadResult) =>
 		JSON.stringify([model, engine, streams, Object.entries(shapes).sort()]);
 	const busy = new Map(rows.filter(({ everyMs }) => everyMs === undefined).map((row) => [key(row), row]));
@@ -126,5 +136,73 @@ export const loadSection: ReportSection = {
 		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
 		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };
+	},
+};
+
+type MeasuredRow = MeasuredLoad["points"][number] & { load: MeasuredLoad; side: Arm; stats: MeasuredSide };
+
+const measuredColumns: readonly Column<MeasuredRow>[] = [
+	heading("Engine", ({ load }) => loadName(load)),
+	plain("load", (row) =>
+		present([row.share !== null && formatPercent(row.share, { digits: 0 }), rate(row)]).join(" · "),
+	),
+	plain("side", ({ side }) => side),
+	numeric("P99 (99 % bounds)", ({ stats }) => `${formatMs(stats.p99Ms)} (${boundsText(stats.p99)})`, {
+		sortBy: ({ stats }) => stats.p99Ms,
+	}),
+	plain("P99 change", sideChange),
+	numbers("mean", ({ stats }) => stats.meanMs, formatMs),
+	numbers("P50", ({ stats }) => stats.p50Ms, formatMs),
+	numbers("longest", ({ stats }) => stats.maxMs, formatMs),
+	numbers("busy", ({ stats }) => stats.serviceMs, formatMs),
+	numbers("sent late", ({ stats }) => stats.latenessMs, formatMs),
+	numbers("requests", ({ stats }) => stats.requests, formatCount),
+	plain("arrivals", ({ load }) => cleanName(load.arrivals, 60)),
+];
+
+const measuredMethod =
+	"Measured: requests arrive on a schedule drawn before the run, the same for base and head, and wait from their arrival, not from when they were sent. Busy: an inference with the next one queued, its transfers included.";
+
+export const measuredLoadSection: ReportSection = {
+	id: "measured-load",
+	show({ result: { measuredLoads = [] } }) {
+		if (measuredLoads.length === 0) return null;
+		const rows = measuredLoads.flatMap((load) =>
+			load.points.flatMap(sidesOf).map((row): MeasuredRow => ({ ...row, load })),
+		);
+		const reasons = measuredLoads.flatMap(({ reason, ...load }) =>
+			reason === undefined ? [] : [sentence(`${loadName(load)}: ${cleanMessage(reason)}`)],
+		);
+		const shown = rows.length === 0 ? [] : [table("measured load", measuredColumns, rows, { noun: "row" })];
+		return {
+			title: `Measured load of ${counted(measuredLoads.length, "engine")}`,
+			blocks: [...reasons, ...shown, sentence(measuredMethod, "quiet")],
+		};
+	},
+};
+
+type TogetherRow = TogetherResult & { side: Arm; stats: TogetherSide };
+
+const togetherColumns: readonly Column<TogetherRow>[] = [
+	heading("Engine", subjectName),
+	plain("beside", ({ beside }) => cleanName(beside)),
+	plain("side", ({ side }) => side),
+	plain("change", sideChange),
+	numbers("alone", ({ stats }) => stats.aloneMs, formatMs),
+	numbers("together", ({ stats }) => stats.togetherMs, formatMs),
+	numbers("together ÷ alone", ({ stats }) => stats.togetherMs / stats.aloneMs, formatTimes),
+];
+
+export const togetherSection: ReportSection = {
+	id: "together",
+	show({ result: { together = [] } }) {
+		const rows = together.flatMap(sidesOf);
+		if (rows.length === 0) return null;
+		const text =
+			"Both engines run in one process and are always busy; the change is that of the time together.";
+		return {
+			title: "Engines at once",
+			blocks: [table("together", togetherColumns, rows, { noun: "row" }), sentence(text, "quiet")],
+		};
 	},
 };
