@@ -40,7 +40,7 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	};
 }
 
-function withTimeShare(build: BuildRecord, rows: Facts["rows"]): BuildRecord {
+function withTimeShare(build: BuildRecord, rows: Facts["rows"]) {
 	const { precisionCoverage: found, model, engine, arm } = build;
 	const own = rows.filter((row) => row.model === model && row.engine === engine);
 	const layers = own.flatMap((row) => row.layers?.[arm] ?? [])[0];
@@ -102,7 +102,7 @@ export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">):
 	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
 }
 
-function someOf<Item>(items: Item[]): Item[] | undefined {
+function someOf<Item>(items: Item[]) {
 	return items.length === 0 ? undefined : items;
 }
 
@@ -134,7 +134,7 @@ function workloadOf(config: Config, { model, engine, workload }: Facts["rows"][n
 	return spec?.engine.workloads.find(({ name }) => name === workload);
 }
 
-function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]): GateResult[] {
+function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]) {
 	const { config } = input;
 	const engines = engineSpecs(config);
 	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }) =>
@@ -184,7 +184,7 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 }
 
 /** At night and in releases, against the base's config. What another job checks is not missing. */
-function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
+function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput) {
 	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;
 	const unread = baseConfigFault === undefined ? [] : [judgeUnreadBase(baseConfigFault, head)];

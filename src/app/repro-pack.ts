@@ -79,14 +79,14 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 async function addPart(
 	{ expected, isOwn, golden, verdict }: Part,
 	{ model, result, out }: { model: ModelOnDisk; result: Result; out: string },
-): Promise<void> {
+) {
 	if (isOwn) golden.model.sha256 = (await fileModelReader().read(model.path)).sha256;
 	result.golden = [verdict];
 	await files.makeFolder(dirname(join(out, expected.path)));
 	await files.writeBytes(join(out, expected.path), expected.bytes);
 }
 
-async function copyTensors(paths: readonly string[], folder: string, out: string): Promise<void> {
+async function copyTensors(paths: readonly string[], folder: string, out: string) {
 	for (const path of paths) {
 		const source = (await confine(files, folder, path)) ?? path;
 		await files.makeFolder(dirname(join(out, path)));
@@ -99,7 +99,7 @@ async function partOf(
 	failure: Failure,
 	opened: Packing & Awaited<ReturnType<typeof openRun>>,
 	terminal: Terminal,
-): Promise<Part | null> {
+) {
 	const { run, isWhole, base: folder, model, set, spec } = opened;
 	const found = isWhole ? undefined : findBisection(failure, run);
 	if (found === undefined || set === null) return null;
@@ -139,7 +139,7 @@ const notOfRun = (path: string): ConfigError =>
 	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
 
 /** Nothing but the failure, without folders of this machine or the run's. */
-function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]): Result {
+function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]) {
 	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
 	const { tool, startedAt, backend, environment } = run;
@@ -163,7 +163,7 @@ function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | u
 }
 
 /** All cases for a verdict on several, or if one alone could not fail. No people, no commands. */
-async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict): Promise<GoldenManifest> {
+async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict) {
 	const { schemaVersion, goldenId, model, outputs, detections, producer, cases } = manifest;
 	const { backend, version, precision } = producer;
 	const made = { backend, version, precision };
@@ -180,7 +180,7 @@ function commandsOf(
 	{ spec, model }: { spec: EngineSpec; model: ModelOnDisk },
 	{ backend, builds }: Result,
 	golden: GoldenManifest | null,
-): string[] {
+) {
 	const version = parseVersionText(backend.version);
 	const flags = builds[0]?.recipe?.["flags"];
 	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];

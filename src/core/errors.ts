@@ -74,8 +74,6 @@ export const platformCodes = [
 export type PlatformCode = (typeof platformCodes)[number];
 
 export const bugCodes = ["internal"] as const;
-type BugCode = (typeof bugCodes)[number];
-
 export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;
@@ -104,7 +102,7 @@ abstract class GateError<Code extends string> extends Error implements Fault<Cod
 export class ConfigError extends GateError<ConfigCode> {}
 export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
-export class BugError extends GateError<BugCode> {}
+export class BugError extends GateError<(typeof bugCodes)[number]> {}
 
 export function usageError(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, fix });

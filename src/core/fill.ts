@@ -37,7 +37,7 @@ export function fillInput(input: FilledInput, seed: number, index: number): Uint
 	return encodeTensor(input.dtype, input.shape, drawer(input, uniform)).data;
 }
 
-function drawer(input: FilledInput, uniform: () => number): () => number {
+function drawer(input: FilledInput, uniform: () => number) {
 	const { fill } = input;
 	if (typeof fill === "number") return () => fill;
 	if (typeof fill !== "string") return () => fill[0] + Math.floor(uniform() * (fill[1] - fill[0] + 1));

@@ -9,7 +9,6 @@ import {
 	totalMs,
 	type WorkerFigures,
 } from "../core/compare/lifetime.ts";
-import type { Pair } from "../core/compare/pairs.ts";
 import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordError, ToolError } from "../core/errors.ts";
@@ -98,7 +97,7 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 
 type Starts = Record<Arm, Start[]>;
 
-function pairsOf({ base, head }: Starts): Pair[] {
+function pairsOf({ base, head }: Starts) {
 	const [bases = [], heads = []] = [base, head].map((own) => own.filter(({ cold }) => !cold).map(totalMs));
 	return bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
 }
@@ -112,7 +111,7 @@ async function startPairs(
 	timed: TimedWorkload,
 	looks: readonly number[],
 	[observe, judge]: readonly [Observe, judge: (starts: Starts) => Comparison],
-): Promise<Starts> {
+) {
 	const starts: Starts = { base: [], head: [] };
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
 	const startAll = async (order: readonly Arm[], mode: "warm" | "cold"): Promise<void> => {

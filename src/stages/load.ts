@@ -111,18 +111,16 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	return { measuredLoads: [measured], notes: failure ? [] : repeatedNotes(name, repeated) };
 }
 
-type Serving = { schedules: readonly Float64Array[]; input: LoadInput; ports: LoadPorts };
-
 function pointsOf(
 	{ arrivals, measure: { load } }: LoadInput,
 	{ capacity, slo }: { capacity: number; slo: number | undefined },
-): { share: number | null; ratePerSecond: number }[] {
+) {
 	if (typeof arrivals !== "string") return [{ share: null, ratePerSecond: ratePerSecond(arrivals) }];
 	const usual = { share: load.at, ratePerSecond: load.at * capacity };
 	return slo === undefined ? [usual] : [usual, { share: null, ratePerSecond: slo }];
 }
 
-function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }): Float64Array {
+function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }) {
 	const wanted = Math.round((perSecond * input.measure.load.durationMs) / 1000);
 	const count = Math.min(mostRequests, Math.max(leastRequests, wanted));
 	return schedule(input.arrivals, { seed, count, perSecond });
@@ -132,8 +130,8 @@ function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: L
 async function serve(
 	{ timed, batches, request, load }: Target,
 	run: Paired,
-	{ schedules, input, ports }: Serving,
-): Promise<ServedRun> {
+	{ schedules, input, ports }: { schedules: readonly Float64Array[]; input: LoadInput; ports: LoadPorts },
+) {
 	const capacityPerMs = load.capacityPerSecond / 1000;
 	const closedMs = closedShare * input.measure.load.durationMs;
 	const closed = batches.map((batch): LoadRequest => {

@@ -47,7 +47,7 @@ async function runCommand(
 	build: { command: string; env: readonly string[] },
 	{ id, folder: cwd, logPath, timeoutMs }: PlanJob,
 	ports: PlanPorts,
-): Promise<string> {
+) {
 	const log = logPath.replace(/(\.log)?$/, "-command.log");
 	const what = `The build command of ${id}`;
 	const result = await ports.shell.run(build, { cwd, logPath: log, timeoutMs, what });

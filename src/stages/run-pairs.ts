@@ -49,7 +49,7 @@ interface Watched<Run> {
 	toMs: number;
 }
 
-async function runWatched<Run extends Paired>(work: Work<Run>, ports: WatchedPorts): Promise<Ran<Run>> {
+async function runWatched<Run extends Paired>(work: Work<Run>, ports: WatchedPorts) {
 	const { looks, isCompared, judge } = work;
 	const most = (isCompared ? looks.at(-1) : runsWithoutBase) ?? 0;
 	const left = new Set(Array.from({ length: most }, (_, pair) => pair));
@@ -85,7 +85,7 @@ async function runPair<Run>(
 	{ isCompared, firstArms, run }: Work<Run>,
 	pair: number,
 	{ clock }: WatchedPorts,
-): Promise<Watched<Run>[]> {
+) {
 	const arms: readonly Arm[] = isCompared ? ["base", "head"] : ["head"];
 	const ran: Watched<Run>[] = [];
 	for (const arm of firstArms[pair] === "head" ? arms.toReversed() : arms) {
@@ -100,7 +100,7 @@ function invalidPairs<Run extends Paired>(
 	watched: readonly Watched<Run>[],
 	{ fault }: Work<Run>,
 	{ telemetry }: WatchedPorts,
-): ReadonlyMap<number, string> {
+) {
 	const reasons = watched.flatMap(({ run, fromMs, toMs }) => {
 		const gpu = telemetry.window(fromMs, toMs);
 		// A process also loads and waits, so its mean clock and share of computing say nothing.

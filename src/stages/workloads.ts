@@ -73,7 +73,7 @@ interface ReadySides {
 	base: ReadyModel | undefined;
 }
 
-function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string, Known>): WorkloadShapes {
+function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string, Known>) {
 	const { sweep } = workload.config;
 	if (sweep === undefined) return shapesAtSizes(workload, sides, known);
 	const { dim, from, to } = sweep;
@@ -89,7 +89,7 @@ function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string,
 }
 
 /** The least power of two by which the model lets a size grow; a net that halves a picture needs even sizes. */
-function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig): number {
+function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig) {
 	for (let step = 1; step < to - from; step *= 2) {
 		try {
 			inputsAt(from + step);
@@ -101,11 +101,7 @@ function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig): number 
 	return to - from;
 }
 
-function shapesAtSizes(
-	workload: Workload,
-	{ head, base }: ReadySides,
-	known: Map<string, Known>,
-): WorkloadShapes {
+function shapesAtSizes(workload: Workload, { head, base }: ReadySides, known: Map<string, Known>) {
 	if (workload.config.ofBase === true && base !== undefined) {
 		const inputs = timedInputs(workload, base, known);
 		const headDiffers = differenceOf(head, inputs) ?? outsideProfiles(head, inputs);
@@ -123,7 +119,7 @@ function located(
 	{ config: { pointer } }: Workload,
 	{ engine, model }: EngineSpec,
 	config: Pick<Config, "sources">,
-): ConfigError {
+) {
 	const key = (fault.pointer ?? pointer).slice(pointer.length);
 	const place = placeOfInherited(config, { holders: [engine.pointer, model.pointer, pointer], key });
 	return new ConfigError({ ...faultOf(fault), ...place });
@@ -134,7 +130,7 @@ interface Known {
 	inputsAt: ShapesToInputs;
 }
 
-function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Known>): TimedInput[] {
+function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Known>) {
 	const { inputs, name } = head.spec.model;
 	const { onnx, sha256 } = head.model;
 	const source = { dims: workload.config.dims, inputs, pointer: workload.config.pointer };
@@ -149,7 +145,7 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
+function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]) {
 	const { arm, model } = other;
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
 	for (const input of inputs) {
@@ -164,7 +160,7 @@ function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string 
 }
 
 /** Sizes of dimensions that the config does not name are left to the builder. */
-function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]): string | null {
+function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]) {
 	const outside = spec.engine.profiles.map((profile) => {
 		const shapesAt = (which: "min" | "max") =>
 			resolveShapes(model.onnx, {
@@ -187,7 +183,7 @@ function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly Time
 	return `input ${first.name} ${formatDims(first.shape)} is outside what the ${arm}'s engine holds, ${formatDims(least)} to ${formatDims(most)}`;
 }
 
-function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
+function accepts(feed: OnnxValue, shape: readonly number[]) {
 	if (feed.dims === null) return true;
 	return (
 		feed.dims.length === shape.length &&

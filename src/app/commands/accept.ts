@@ -48,7 +48,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
+function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">) {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
 		const figure = acceptableNames.find((one) => one === gate.gate);
@@ -72,7 +72,7 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 }
 
 /** The upper end of the interval, so that the next run passes. */
-function mostOf(gate: GateResult, result: Result): number | null {
+function mostOf(gate: GateResult, result: Result) {
 	const rows = gatedRows(result);
 	const change = changeOf(gate, { builds: result.builds, rows });
 	const row = rows.find(
@@ -84,7 +84,7 @@ function mostOf(gate: GateResult, result: Result): number | null {
 }
 
 /** Unknown engines may be another job's. */
-function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
+function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result) {
 	const hashOf = (arm: string) =>
 		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
 	const [base, head] = [hashOf("base"), hashOf("head")];

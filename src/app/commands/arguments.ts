@@ -106,13 +106,11 @@ function parsingOf({ value, again }: Option): ParseArgsOptionsConfig[string] {
 	return { type: value === undefined ? "boolean" : "string", multiple: again === true };
 }
 
-interface OptionToken {
-	name: string;
-	rawName: string;
-	value: string | undefined;
-}
-
-function checkOption({ name, rawName, value }: OptionToken, known: Options, table: CommandTable): void {
+function checkOption(
+	{ name, rawName, value }: { name: string; rawName: string; value: string | undefined },
+	known: Options,
+	table: CommandTable,
+): void {
 	const option = Object.hasOwn(known, name) ? known[name] : undefined;
 	if (option === undefined)
 		throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, Object.keys(known)));

@@ -6,7 +6,6 @@ import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
-import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { runnableShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { renderCosts } from "../../core/report/sections/graph-costs.ts";
@@ -54,7 +53,7 @@ export function countedAt(path: string, model: OnnxModel, shapes: Shapes) {
 }
 
 /** The base gets the head's sizes if its file leaves them open. */
-function openInputs(base: OnnxModel, shapes: Shapes): GivenShapes {
+function openInputs(base: OnnxModel, shapes: Shapes) {
 	const open = feeds(base.graph).filter(
 		({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"),
 	);

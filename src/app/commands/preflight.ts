@@ -48,7 +48,7 @@ function read(path: string, hashes: boolean): Promise<InspectedModel> {
 		: withInput(path, inputKinds.model, (input) => readStructure(input, path));
 }
 
-function checkedVersion(version: string | undefined): string | undefined {
+function checkedVersion(version: string | undefined) {
 	if (version === undefined || /^[0-9]+(\.[0-9]+){0,3}$/.test(version)) return version;
 	throw usageError(
 		`--tensorrt takes a version; got ${JSON.stringify(version)}.`,

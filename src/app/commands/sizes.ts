@@ -37,7 +37,7 @@ export function parseShapes(texts: readonly string[]): Record<string, { shape: n
 	throw usageError(`--shape gives input ${JSON.stringify(twice[0])} two shapes.`, "Give each input once.");
 }
 
-function parseSize(text: string): number | null {
+function parseSize(text: string) {
 	const size = Number(text);
 	return /^\d+$/.test(text) && text.length <= mostDigits && size <= largest ? size : null;
 }

@@ -88,13 +88,13 @@ export async function tune(
 	return conclude(await tryAll(tuning, tuned, variants), tuned, tuning);
 }
 
-async function readInside(path: string, terminal: Terminal): Promise<{ onnx: string; model: ModelOnDisk }> {
+async function readInside(path: string, terminal: Terminal) {
 	const onnx = pathInside(path, terminal);
 	return { onnx, model: await fileModelReader().read(resolve(terminal.cwd, onnx)) };
 }
 
 /** Relative to the working folder. @throws ConfigError path-outside-workspace. */
-function pathInside(path: string, { cwd }: Terminal): string {
+function pathInside(path: string, { cwd }: Terminal) {
 	const inside = relative(cwd, resolve(cwd, path));
 	if (!inside.startsWith("..")) return inside;
 	const fix = "Run the command in a folder above it, or give another path.";
@@ -102,7 +102,7 @@ function pathInside(path: string, { cwd }: Terminal): string {
 }
 
 /** @throws ConfigError backend-mismatch without TensorRT. */
-async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result["backend"]> {
+async function tensorRtOf({ args, terminal, replayed }: Tuning) {
 	const given = args.given("device", "trtexec");
 	const facts = await (replayed?.backend.facts() ?? readBackend(given, terminal));
 	if (facts.kind === "tensorrt") return facts;
@@ -114,12 +114,12 @@ async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result[
 	});
 }
 
-function refined(variant: Variant): Variant {
+function refined(variant: Variant) {
 	return { ...variant, name: `${variant.name}-level5`, level: 5 };
 }
 
 /** Undefined, with a note, if none can be recorded. */
-async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<string | undefined> {
+async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning) {
 	const { args, terminal, out } = tuning;
 	const given = args.text("golden");
 	const folder =
@@ -132,15 +132,8 @@ async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<
 	return (await recordTrialGolden(argv, { ...terminal, echo: terminal.err })) ? shown : undefined;
 }
 
-interface Tried {
-	result: Result;
-	reference: Variant | undefined;
-	chosen: Variant | undefined;
-	loads: readonly WorkloadResult[];
-}
-
 /** One at a time, so that a slow builder costs variants and not the table. Later runs find the engines in the cache. */
-async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Variant[]> {
+async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]) {
 	const begunMs = clock.now();
 	const endMs = begunMs + (tuning.endMs - begunMs) * shareOfBuilds;
 	const built: Variant[] = [];
@@ -160,7 +153,7 @@ async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Vari
 }
 
 /** Precisions first; then the builder's level for the best of them; then the load of the fastest. */
-async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Tried> {
+async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]) {
 	const built = await buildInTime(tuning, tuned, variants);
 	const first = built.length === 0 ? variants : built;
 	let result = await runStage(tuning, "variants", tuneConfig(tuned, first));
@@ -187,14 +180,14 @@ async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]
 	return { result: { ...result, workloads, files: reportList }, reference: first[0], chosen, loads };
 }
 
-function hasTime({ endMs, terminal }: Tuning, buildMs: number, what: string): boolean {
+function hasTime({ endMs, terminal }: Tuning, buildMs: number, what: string) {
 	const isEnough = clock.now() + buildMs + otherMs <= endMs;
 	if (!isEnough) terminal.err(`note: No time was left for ${what}; --time-limit gives more.\n`);
 	return isEnough;
 }
 
 /** Fastest first; what is not slower beyond doubt stands with the reference. */
-function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
+function bestOf(result: Result, variants: readonly Variant[]) {
 	const best = siblingFamilies(result)
 		.flat()
 		.filter(({ isBest }) => isBest);
@@ -206,11 +199,7 @@ function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
 	return sorted.flatMap(({ engine }) => variants.find(({ name }) => name === engine) ?? []);
 }
 
-async function runStage(
-	{ args, terminal, out, endMs, replayed }: Tuning,
-	name: string,
-	text: string,
-): Promise<Result> {
+async function runStage({ args, terminal, out, endMs, replayed }: Tuning, name: string, text: string) {
 	terminal.err(`tune: ${name}\n`);
 	const config = join(out, `${name}.yml`);
 	await fileStore().writeText(config, text);
@@ -222,7 +211,16 @@ async function runStage(
 	return runTrial(options, endMs, terminal);
 }
 
-async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tuning): Promise<number> {
+async function conclude(
+	tried: {
+		result: Result;
+		reference: Variant | undefined;
+		chosen: Variant | undefined;
+		loads: readonly WorkloadResult[];
+	},
+	tuned: Tuned,
+	{ args, terminal, out }: Tuning,
+) {
 	const { result, reference, chosen, loads } = tried;
 	await writeReport(result, out, fileStore());
 	const json = args.flag("json");

@@ -100,12 +100,12 @@ function isSize(value: number | null): value is number {
 	return value !== null && Number.isFinite(value) && value >= 0;
 }
 
-function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
+function verdictOf(change: number, tolerance: number) {
 	if (Math.abs(change) <= tolerance) return "unchanged";
 	return change > 0 ? "regressed" : "improved";
 }
 
-function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
+function obstacle(base: number | null, head: number | null, what: string) {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
 	if (base === null && head === null) return missing(`Neither base nor head reports its ${what}.`);

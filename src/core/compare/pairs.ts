@@ -9,7 +9,7 @@ export interface Pair {
 	builds?: { base: number; head: number };
 }
 
-function scatter(values: readonly number[]): { squares: number; free: number } {
+function scatter(values: readonly number[]) {
 	const logs = values.map(Math.log);
 	const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
 	return {
@@ -34,7 +34,7 @@ export interface BuildError {
 	spread: BuildSpread;
 }
 
-function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
+function byBuild(pairs: readonly Pair[], arm: Arm) {
 	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) =>
 		own.map((pair) => Math.log(pair[arm])),
 	);
@@ -72,11 +72,11 @@ const minExcess = 0.005;
 const minPairs = 5;
 
 /** ln of the geometric mean of both runs, which does not depend on which side was slow. */
-function centre({ base, head }: Pair): number {
+function centre({ base, head }: Pair) {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
 
-function aboveMiddle(pairs: readonly Pair[]): number[] {
+function aboveMiddle(pairs: readonly Pair[]) {
 	const key = ({ builds }: Pair) => `${builds?.base} ${builds?.head}`;
 	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));
 	return pairs.map((pair) => centre(pair) - (middles.get(key(pair)) ?? 0));
@@ -128,7 +128,7 @@ export function errorShare(figure: keyof typeof figureShares, family: number): n
 	return figureShares[figure] / family;
 }
 
-function ascending(looks: readonly number[]): readonly number[] {
+function ascending(looks: readonly number[]) {
 	return [...new Set(looks)].sort((left, right) => left - right);
 }
 
@@ -149,7 +149,7 @@ export function nextLook(looks: readonly number[], pairs: number): number | null
 	return ascending(looks).find((look) => look > pairs) ?? null;
 }
 
-function hash(text: string): number {
+function hash(text: string) {
 	let state = 0x811c9dc5;
 	for (let index = 0; index < text.length; index += 1) {
 		state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
@@ -157,7 +157,7 @@ function hash(text: string): number {
 	return state >>> 0;
 }
 
-function mix(value: number): number {
+function mix(value: number) {
 	let bits = value | 0;
 	bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
 	bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

@@ -71,9 +71,10 @@ function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 
 export const unknownChange = { estimate: null, interval: null, excluded: null } as const;
 
-type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
-
-function decide({ estimate, low, high }: LogChange, limit: number): Decision {
+function decide(
+	{ estimate, low, high }: LogChange,
+	limit: number,
+): "regressed" | "improved" | "unchanged" | "inconclusive" {
 	if (low > 0 && estimate >= limit) return "regressed";
 	if (high < 0 && -estimate >= limit) return "improved";
 	if (low > -limit && high < limit) return "unchanged";

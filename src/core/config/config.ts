@@ -198,8 +198,6 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	pointer: string;
 }
 
-type ProfileWhen = "never" | "on-regression" | "always";
-
 export interface Config {
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
@@ -217,7 +215,7 @@ export interface Config {
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
-	profile: Record<"nsys" | "ncu", ProfileWhen>;
+	profile: Record<"nsys" | "ncu", "never" | "on-regression" | "always">;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Branch or folder of the records, relative to the head's. Absent: no history is kept. */
 	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };

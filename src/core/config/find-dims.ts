@@ -67,7 +67,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 }
 
 /** The range of an axis named after others, such as `past_sequence_length + 1`. */
-function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
+function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]) {
 	const terms = name.split("+").map((term) => term.trim());
 	const ranges = terms.map((term) =>
 		/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range,
@@ -79,7 +79,7 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 
 const optimalBatch = 8;
 
-function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {
+function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes) {
 	const chosen = sizes.get(name) ?? kind.sizes[0] ?? 1;
 	const fixed = fixedRange(chosen);
 	if (given.has(name) || kind.range === undefined) return fixed;

@@ -84,11 +84,11 @@ export function starterName(onnxPath: string, taken: ReadonlySet<string>): strin
 	}
 }
 
-function cleaned(name: string): string {
+function cleaned(name: string) {
 	return isName(name) ? name : cleanName(withoutInvisible(name));
 }
 
-function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
+function dimLines({ dims }: FoundDims, comments: readonly string[]) {
 	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
 	const ranges = dims.map(({ name, range: { min, opt, max }, where }) => {
 		const range = min === max ? String(opt) : `{ min: ${min}, opt: ${opt}, max: ${max} }`;
@@ -105,7 +105,7 @@ function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 
 const mostCommentChars = 600;
 
-function shapeLines({ shapes, unshaped }: FoundDims): string[] {
+function shapeLines({ shapes, unshaped }: FoundDims) {
 	const comments = unshaped.map(
 		(name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`,
 	);
@@ -117,7 +117,7 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 	return [...comments, "    # Axes without a name in the ONNX file.", "    inputs:", ...rows];
 }
 
-function workloadList({ dims }: FoundDims): string {
+function workloadList({ dims }: FoundDims) {
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
 	if (batches.length === 0) return `[${workload(dims.slice(0, 3))}]`;
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
@@ -125,10 +125,7 @@ function workloadList({ dims }: FoundDims): string {
 }
 
 /** Of a decoder, for which one profile would serve two kinds of work. */
-function decoderLines(
-	model: OnnxModel,
-	{ dims, shapes }: FoundDims,
-): { lines: string[]; dims: ReadonlySet<string> } {
+function decoderLines(model: OnnxModel, { dims, shapes }: FoundDims) {
 	const inputs = Object.fromEntries(shapes.map(({ input, shape }) => [input, { shape }]));
 	const { seq, past, total } = findDecoder(model, { inputs })?.dims ?? {};
 	const found = dims.find(({ name }) => name === seq);
@@ -159,7 +156,7 @@ function decoderLines(
 	return { lines, dims: new Set([found.name, past, ...(total === undefined ? [] : [total])]) };
 }
 
-function workload(dims: readonly FoundDim[]): string {
+function workload(dims: readonly FoundDim[]) {
 	if (dims.length === 0) return "{ name: fixed shapes }";
 	const sizes = dims.map(({ name, range }) => `${yamlText(name)}: ${range.opt}`).join(", ");
 	const collides = dims.some(({ name }) => workloadKeys.includes(name));

@@ -154,7 +154,7 @@ function againstShown({ pointer }: EngineConfig, against: string | undefined): R
 	return against === undefined ? [] : [{ key: "against", shown: against, pointer: `${pointer}/against` }];
 }
 
-function laxnessOf(limit: number | undefined, isLeast = false): number {
+function laxnessOf(limit: number | undefined, isLeast = false) {
 	return limit === undefined ? Infinity : isLeast ? -limit : limit;
 }
 
@@ -183,7 +183,7 @@ function gatesShown(
 	});
 }
 
-function sloShown({ slo }: Gates, pointer: string): Rule[] {
+function sloShown({ slo }: Gates, pointer: string) {
 	const [most, least] = [
 		{ key: "gates.slo.p99", pointer },
 		{ key: "gates.slo.rate", pointer },
@@ -263,7 +263,7 @@ function leaves(key: string, value: unknown): Rule[] {
 	);
 }
 
-function leafOf(key: string, value: unknown): Rule {
+function leafOf(key: string, value: unknown) {
 	const isTime = key.endsWith("-ms") && typeof value === "number";
 	const name = isTime ? key.slice(0, -"-ms".length) : key;
 	const rule = {

@@ -56,17 +56,18 @@ export function compilePattern(pattern: string): (model: string, engine: string)
 	return (model, engine) => fits(model) || fits(`${model}/${engine}`);
 }
 
-type Selected =
-	| { state: "ok"; models: readonly ModelConfig[] }
-	| { state: "unknown"; problems: readonly PatternProblem[] };
-
 interface PatternProblem {
 	index: number;
 	says: string;
 	meant?: string | undefined;
 }
 
-export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
+export function selectModels(
+	models: Config["models"],
+	patterns: readonly string[],
+):
+	| { state: "ok"; models: readonly ModelConfig[] }
+	| { state: "unknown"; problems: readonly PatternProblem[] } {
 	const ids = models.flatMap((model) => [
 		model.name,
 		...model.engines.map((engine) => `${model.name}/${engine.name}`),
@@ -111,7 +112,7 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 	});
 }
 
-function pinEngine(engine: EngineConfig, name: string): EngineConfig {
+function pinEngine(engine: EngineConfig, name: string) {
 	const workloads = engine.workloads.slice(0, 1).map(({ sweep: _, ...workload }) => ({ ...workload, name }));
 	const sizes = Object.entries(engine.dims).map(
 		([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const,

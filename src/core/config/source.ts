@@ -103,12 +103,12 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
 
-function inputOf(pointer: string, { inputs }: Origin): string | undefined {
+function inputOf(pointer: string, { inputs }: Origin) {
 	const owner = [...inputs.keys()].find((key) => pointer === key || pointer.startsWith(`${key}/`));
 	return owner === undefined ? undefined : inputs.get(owner);
 }
 
-function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
+function toError(problem: Problem, position: Position | undefined, origin: Origin) {
 	const { code = "config-value", pointer, says, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };

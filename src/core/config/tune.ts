@@ -23,10 +23,12 @@ export interface Tuned {
 	golden?: string | undefined;
 }
 
-type Machine = Pick<PreflightContext, "tensorrt" | "computeCapability">;
-
 /** Strongly typed TensorRT takes the precision of the file, and so do Q/DQ nodes. The first is the reference. */
-export function precisionVariants(model: InspectedModel, machine: Machine, quantised?: Quantised): Variant[] {
+export function precisionVariants(
+	model: InspectedModel,
+	machine: Pick<PreflightContext, "tensorrt" | "computeCapability">,
+	quantised?: { onnx: string; model: InspectedModel },
+): Variant[] {
 	const own = quantisationOf(model);
 	const plain: readonly Precision[] = own === null ? ["fp16", "bf16", "tf32", "fp32"] : [own];
 	const allowed = plain.filter((precision) => {
@@ -39,12 +41,7 @@ export function precisionVariants(model: InspectedModel, machine: Machine, quant
 	return [...variants, { name: `${precision}-qdq`, precision, onnx: quantised.onnx }];
 }
 
-interface Quantised {
-	onnx: string;
-	model: InspectedModel;
-}
-
-function quantisationOf({ onnx: { graph } }: InspectedModel): "int8" | "fp8" | null {
+function quantisationOf({ onnx: { graph } }: InspectedModel) {
 	const operators = graph.nodes
 		.map(({ op }) => op)
 		.filter((op) => /QuantizeLinear$|DequantizeLinear$/.test(op));

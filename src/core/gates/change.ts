@@ -88,10 +88,7 @@ function resultOf(
 	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
 }
 
-function subjectOf(
-	group: readonly RuleChange[],
-	path: string,
-): Pick<GateResult, "model" | "engine" | "workload"> {
+function subjectOf(group: readonly RuleChange[], path: string) {
 	const common = (key: "model" | "engine" | "workload") => {
 		const [value, other] = new Set(group.map((change) => change[key]));
 		return other === undefined ? value : undefined;
@@ -101,7 +98,7 @@ function subjectOf(
 	return { model: model ?? path, engine, workload: engine && common("workload") };
 }
 
-function countOf(group: readonly RuleChange[]): string {
+function countOf(group: readonly RuleChange[]) {
 	const [first] = group;
 	if (first === undefined || group.length === 1) return "";
 	const what = first.workload !== undefined ? "workload" : first.engine !== undefined ? "engine" : "model";

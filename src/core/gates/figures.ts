@@ -27,12 +27,10 @@ export interface Level {
 	pointer: string;
 }
 
-type Subject = Pick<GateResult, "model" | "engine" | "workload" | "case">;
-
 /** @param key of the limit, by default the gate's name. */
 export function placeVerdict(
 	[gate, status, message]: Verdict,
-	subject: Subject,
+	subject: Pick<GateResult, "model" | "engine" | "workload" | "case">,
 	{ config, gates, pointer, key = gate }: Level & { config: Config; key?: string },
 ): GateResult[] {
 	if (status === null) return [];

@@ -5,13 +5,10 @@ import type { EngineSpec } from "../plan/plan.ts";
 import { formatPercent } from "../text/units.ts";
 import { judgeChange, placeVerdict } from "./figures.ts";
 
-interface Builds {
-	spec: EngineSpec;
-	base?: BuildRecord | undefined;
-	head: BuildRecord;
-}
-
-export function judgePrecision({ spec, base, head }: Builds, config: Config): GateResult[] {
+export function judgePrecision(
+	{ spec, base, head }: { spec: EngineSpec; base?: BuildRecord | undefined; head: BuildRecord },
+	config: Config,
+): GateResult[] {
 	const { gates, name: engine, precision } = spec.engine;
 	const now = shareOf(head);
 	const before = base?.precision === head.precision ? shareOf(base) : null;
@@ -35,8 +32,7 @@ export function judgePrecision({ spec, base, head }: Builds, config: Config): Ga
 		: place(floor, message, "precision-coverage");
 }
 
-type Judged = ReturnType<typeof judgeChange>;
-const rank: Readonly<Record<Judged, number>> = { pass: 0, warn: 1, fail: 2 };
+const rank: Readonly<Record<ReturnType<typeof judgeChange>, number>> = { pass: 0, warn: 1, fail: 2 };
 
 const shareOf = (build: BuildRecord | undefined) => build?.precisionCoverage?.multiplyAdds ?? null;
 
@@ -44,7 +40,7 @@ const shareOf = (build: BuildRecord | undefined) => build?.precisionCoverage?.mu
 const quantised: ReadonlySet<string> = new Set(["int8", "fp8"]);
 
 /** @param isPromised if the base is below the floor too, the change is not the cause. */
-function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold): Judged {
+function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold) {
 	if (now < fail) return isPromised ? "fail" : "warn";
 	return now < warn ? "warn" : "pass";
 }

@@ -46,7 +46,7 @@ export function closedLoopMs({ latencyMs }: LoadRun, batch: number): number {
 }
 
 /** P99 of the lateness at the worst rate. */
-function latenessOf({ atRates }: ServedRun): number {
+function latenessOf({ atRates }: ServedRun) {
 	return Math.max(...atRates.map(({ latenessMs }) => quantile(latenessMs.slice().sort(), 0.99)));
 }
 
@@ -81,7 +81,7 @@ export function boundsText({ lowMs, highMs }: MeasuredSide["p99"]): string {
 	return lowMs === null ? `at most ${formatMs(highMs)}` : `${formatMs(lowMs)} to ${formatMs(highMs)}`;
 }
 
-function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]): MeasuredSide | null {
+function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]) {
 	if (runs.length === 0) return null;
 	const latencies = runs.map(({ load }) => load.latencyMs);
 	const sorted = joined(latencies).sort();

@@ -107,7 +107,7 @@ export function findCounterparts(
 	return found;
 }
 
-function likeness(base: EngineSpec, head: EngineSpec): number {
+function likeness(base: EngineSpec, head: EngineSpec) {
 	const points = [
 		[8, base.engine.name === head.engine.name],
 		[4, base.engine.precision === head.engine.precision],

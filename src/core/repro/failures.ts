@@ -77,7 +77,7 @@ export function compareReplay(was: Failure, result: Facts): { isReproduced: bool
 }
 
 /** By the recorded limit. A check without one, such as that of the shape, is there only if it fails. */
-function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: boolean; line: string } {
+function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict) {
 	const placeOf = ({ output, metric, slice }: GoldenCheck): string => JSON.stringify([output, metric, slice]);
 	const now = checks.find((one) => placeOf(one) === placeOf(was));
 	const { allowed, bound } = was;

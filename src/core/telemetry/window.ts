@@ -137,7 +137,7 @@ export function between<Reading extends Timed>(
 	);
 }
 
-function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean): number {
+function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean) {
 	let low = 0;
 	let high = sorted.length;
 	while (low < high) {

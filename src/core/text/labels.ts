@@ -143,7 +143,7 @@ export function interfaceText({ side, base, head }: InterfaceRow): string {
 	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;
 }
 
-function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
+function interfaceValueText({ name, dtype, shape }: InterfaceValue) {
 	return `${name} ${dtype} ${shape}`;
 }
 

@@ -51,7 +51,7 @@ export function parseGpus(csv: string, fields: readonly QueryField[], list: stri
 	});
 }
 
-function parseSlices(list: string): Map<string, MigSlice[]> {
+function parseSlices(list: string) {
 	const found = new Map<string, MigSlice[]>();
 	let parent: MigSlice[] = [];
 	for (const line of list.split(/\r?\n/)) {

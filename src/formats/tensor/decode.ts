@@ -12,7 +12,7 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { isLfsPointer } from "../onnx/head.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
-import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
+import { findZipEntries } from "../zip/zip.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, type MemberFile, memberMissing, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
@@ -141,7 +141,7 @@ const packingShare = 1.01;
 const packingBytes = 1024;
 
 /** A member of a .npz archive, inflated no further than needed. */
-function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
+function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate) {
 	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
 	if (bytes > most || packedBytes > most * packingShare + packingBytes) {
 		const expected = `at most ${most} bytes in member ${JSON.stringify(file.member)}`;
@@ -160,7 +160,7 @@ function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: 
 	throw tensorInvalid(file, `${bytes} bytes of deflated data`, got);
 }
 
-function findMember(source: ByteSource, file: MemberFile): ZipEntry {
+function findMember(source: ByteSource, file: MemberFile) {
 	const seen: string[] = [];
 	const entries = findZipEntries(source, (name) => {
 		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));

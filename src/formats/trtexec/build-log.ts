@@ -45,7 +45,7 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
-function numberIn(pattern: RegExp, text: string): number | null {
+function numberIn(pattern: RegExp, text: string) {
 	const found = pattern.exec(text)?.[1];
 	return found === undefined ? null : Number(found);
 }
