@@ -37,7 +37,6 @@ interface Packing {
 	out: string;
 }
 
-/** @throws ConfigError if the folder exists, or files are not the run's. */
 export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
 	const { out } = packing;
 	const opened = await openRun(failure, packing, terminal);

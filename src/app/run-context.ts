@@ -21,7 +21,6 @@ export interface Prepared {
 	counterparts: Counterparts;
 	/** The head's recipes under the base's rules. */
 	config: Config;
-	/** Of measured load. */
 	arrivals: Arrivals;
 	plan: Plan;
 }
@@ -153,7 +152,6 @@ export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {
 	return { ...facts, ...Object.fromEntries(added), rows: [...all.values()] };
 }
 
-/** @throws ToolError interrupted. */
 export function stopIfInterrupted({ interrupt }: Ports): void {
 	const reason = interrupt.reason();
 	if (reason === null) return;

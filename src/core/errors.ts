@@ -126,7 +126,6 @@ export function asFailure(error: unknown): Fault<ToolCode> {
 	throw error;
 }
 
-/** Faults by the code of the failed system call. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],
@@ -136,7 +135,6 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
-/** Explains a message such as `spawn EMFILE`; null for all others. */
 export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];

@@ -31,7 +31,6 @@ export type LifetimeFound = Partial<
 	Pick<Result, "startUps" | "memoryGrowths" | "measuredLoads" | "together" | "errors" | "notes">
 >;
 
-/** @throws ToolError of the engine. */
 export type Observe = (
 	job: Pick<InferJob, "engine" | "beside" | "mode" | "cases">,
 ) => Promise<readonly WorkerFigures[]>;

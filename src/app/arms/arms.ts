@@ -87,7 +87,6 @@ interface Side {
 	repository: string;
 }
 
-/** @param name a folder or a git ref; absent: the config's folder. */
 async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
 	const path = resolve(request.cwd, name ?? request.home);

@@ -66,7 +66,6 @@ interface Arguments<Known> {
 
 export type ArgumentsOf<Table extends CommandTable> = Arguments<Table["options"]>;
 
-/** @throws ConfigError usage. */
 export function parseArguments<Table extends CommandTable>(
 	argv: readonly string[],
 	table: Table,

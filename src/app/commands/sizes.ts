@@ -4,7 +4,6 @@ import { usageError } from "../../core/errors.ts";
 const mostDigits = 10;
 const largest = 2_147_483_647;
 
-/** @throws ConfigError usage. */
 export function parseDims(texts: readonly string[]): Record<string, number> {
 	const entries = texts
 		.flatMap((text) => text.split(","))

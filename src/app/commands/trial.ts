@@ -20,7 +20,6 @@ export async function readBackend(
 	return ports.backend.facts().finally(() => processes.killAll());
 }
 
-/** The options that a command hands on to others. */
 export function sizeOptions(args: { texts(name: "dims" | "shape"): readonly string[] }): string[] {
 	return (["dims", "shape"] as const).flatMap((name) => args.texts(name).map((text) => `--${name}=${text}`));
 }
@@ -39,7 +38,6 @@ export async function recordTrialGolden(argv: readonly string[], terminal: Termi
 	}
 }
 
-/** A run of the gate that ends in time. */
 export async function runTrial(
 	options: Omit<GateOptions, "cwd" | "environment" | "onStart">,
 	endMs: number,

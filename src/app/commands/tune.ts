@@ -93,7 +93,6 @@ async function readInside(path: string, terminal: Terminal) {
 	return { onnx, model: await fileModelReader().read(resolve(terminal.cwd, onnx)) };
 }
 
-/** Relative to the working folder. @throws ConfigError path-outside-workspace. */
 function pathInside(path: string, { cwd }: Terminal) {
 	const inside = relative(cwd, resolve(cwd, path));
 	if (!inside.startsWith("..")) return inside;
@@ -118,7 +117,6 @@ function refined(variant: Variant) {
 	return { ...variant, name: `${variant.name}-level5`, level: 5 };
 }
 
-/** Undefined, with a note, if none can be recorded. */
 async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning) {
 	const { args, terminal, out } = tuning;
 	const given = args.text("golden");

@@ -74,7 +74,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 
 /** What one version states and the other does not is shown as both state it. */
 function compareMemory(kept: Record<Arm, readonly PerfRun[]>): Comparison {
-	const compared = compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory);
+	const compared = comparePeaks(peakOf(kept.base), peakOf(kept.head));
 	const lineOf = (arm: Arm) => kept[arm].find(({ memoryLine }) => memoryLine !== undefined)?.memoryLine;
 	const [base, head] = [lineOf("base"), lineOf("head")];
 	if (compared.estimate !== null || base === undefined || head === undefined) return compared;
@@ -82,19 +82,9 @@ function compareMemory(kept: Record<Arm, readonly PerfRun[]>): Comparison {
 	return { ...compared, verdict: "not-comparable", reason };
 }
 
-interface ExactOptions {
-	what: string;
-	/** Differences up to the larger tolerance do not count; both default to 0. */
-	toleranceBytes?: number;
-	toleranceFraction?: number;
-}
-
 /** Observed peak memory comes in steps of a MiB and moves with the driver's lazy loading. */
-export const observedMemory: ExactOptions = {
-	what: "GPU memory",
-	toleranceBytes: 2 * 2 ** 20,
-	toleranceFraction: 0.005,
-};
+const toleranceBytes = 2 * 2 ** 20;
+const toleranceFraction = 0.005;
 
 function isSize(value: number | null): value is number {
 	return value !== null && Number.isFinite(value) && value >= 0;
@@ -105,22 +95,21 @@ function verdictOf(change: number, tolerance: number) {
 	return change > 0 ? "regressed" : "improved";
 }
 
-function obstacle(base: number | null, head: number | null, what: string) {
+function obstacle(base: number | null, head: number | null): Partial<Comparison> | null {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
-	if (base === null && head === null) return missing(`Neither base nor head reports its ${what}.`);
-	if (base === null) return missing(`The base reports no ${what}: there is nothing to compare with.`);
-	if (head === null) return apart(`The base reports its ${what}, the head does not.`);
-	if (!isSize(base)) return apart(`The base's ${what} is ${base}, not a size.`);
-	if (!isSize(head)) return apart(`The head's ${what} is ${head}, not a size.`);
-	return base === 0 && head > 0 ? apart(`The base's ${what} is 0: no ratio exists.`) : null;
+	if (base === null && head === null) return missing("Neither base nor head reports its GPU memory.");
+	if (base === null) return missing("The base reports no GPU memory: there is nothing to compare with.");
+	if (head === null) return apart("The base reports its GPU memory, the head does not.");
+	if (!isSize(base)) return apart(`The base's GPU memory is ${base}, not a size.`);
+	if (!isSize(head)) return apart(`The head's GPU memory is ${head}, not a size.`);
+	return base === 0 && head > 0 ? apart("The base's GPU memory is 0: no ratio exists.") : null;
 }
 
-/** Larger is worse. In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
-export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
-	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
+/** In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
+export function comparePeaks(base: number | null, head: number | null): Comparison {
 	const blank = { ...unknownChange, pairs: 0, minimalEffect: toleranceFraction, level: 1 };
-	const fault = obstacle(base, head, what);
+	const fault = obstacle(base, head);
 	if (fault !== null || base === null || head === null) return { ...blank, verdict: "missing", ...fault };
 	const tolerance = Math.max(toleranceBytes, toleranceFraction * base);
 	const estimate = base === 0 ? 0 : (head - base) / base;

@@ -17,7 +17,6 @@ export interface Timed {
 	head: number | null;
 }
 
-/** Sizes `from`, `from + step`, … and `to`. */
 export interface SizeRange {
 	from: number;
 	to: number;

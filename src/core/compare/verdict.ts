@@ -160,9 +160,7 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
-/** False between looks, because looking more often inflates the error. Without `looks`, call it only at a look. */
-export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
-	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;
-	if (looks !== undefined && comparison.pairs >= Math.max(...looks)) return true;
-	return comparison.verdict !== "inconclusive" && (looks === undefined || looks.includes(comparison.pairs));
+/** To be called only at a look, because looking more often inflates the error. */
+export function shouldStop({ verdict }: Comparison): boolean {
+	return verdict !== "inconclusive";
 }

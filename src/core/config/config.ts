@@ -31,7 +31,6 @@ export interface Gates extends GateValues {
 	pointers: Readonly<Record<string, string>>;
 }
 
-/** Sizes of one dimension, both ends included. */
 export interface SweepConfig {
 	dim: string;
 	from: number;
@@ -105,7 +104,6 @@ export interface EngineConfig {
 	build?: OwnBuildConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** Name of the engine of the same model that this one has to beat. */
 	against?: string;
 	gates: Gates;
 	pointer: string;
@@ -204,7 +202,6 @@ export interface Config {
 	onnxruntime: "auto" | "wasm" | "native";
 	/** Index among the visible GPUs, or UUID of a GPU or MIG slice; by default the first. */
 	device?: string;
-	/** Folder of the shared libraries of trtexec. */
 	libraries?: string;
 	/** Another TensorRT on this machine, which runs the base. */
 	base?: BaseFile;

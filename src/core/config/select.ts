@@ -85,7 +85,6 @@ export function selectModels(
 		: { state: "ok", models: keepSelected(models, patterns) };
 }
 
-/** Like `selectModels`, but ignores patterns without a match. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);

@@ -27,7 +27,6 @@ export function formatSource({ sources }: Placed, pointer: string): string {
 	}
 }
 
-/** The place of `pointer`, or of the nearest enclosing value in the file. */
 export function locate(config: Placed, pointer: string | undefined): Location | undefined {
 	if (pointer === undefined) return undefined;
 	const source = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;

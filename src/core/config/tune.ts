@@ -60,7 +60,6 @@ export function sparseVariant(
 	return dense && isSparse ? { ...dense, name: `${dense.name}-sparse`, flags: ["--sparsity=enable"] } : null;
 }
 
-/** A model for trtgate.yml: every variant against the first. */
 export function modelLines(
 	tuned: Tuned,
 	variants: readonly Variant[],
@@ -100,7 +99,6 @@ export function tuneConfig(
 	return `version: 1\nbackend: tensorrt\n${modelLines(tuned, variants, workloads)}measure: ${measure}\ngates: { payoff: { warn: off } }\n`;
 }
 
-/** YAML in one line. */
 function flow(value: unknown): string {
 	if (typeof value === "string") return yamlText(value);
 	if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;

@@ -45,7 +45,6 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 	return minBytes;
 }
 
-/** `400/s` is 400. */
 export function* parseRate(pointer: string, text: string): Resolution<number> {
 	const rate = Number.parseFloat(text);
 	if (rate > 0 && Number.isFinite(rate)) return rate;

@@ -117,7 +117,6 @@ function likeness(base: EngineSpec, head: EngineSpec) {
 	return points.reduce((sum, [score, holds]) => sum + (holds ? score : 0), 0);
 }
 
-/** The base's engine under the head's id. */
 export function underNameOf(head: EngineSpec, base: EngineSpec): EngineSpec {
 	if (base.id === head.id) return base;
 	return {

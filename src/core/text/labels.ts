@@ -113,7 +113,6 @@ export interface Subject {
 	part?: string | undefined;
 }
 
-/** Names alone, of any record. */
 export function subjectOf({ model, engine, workload, case: id, part }: Subject): Subject {
 	const names = { model, engine, workload, case: id, part };
 	return Object.fromEntries(Object.entries(names).filter(([, name]) => name !== undefined));
@@ -147,7 +146,6 @@ function interfaceValueText({ name, dtype, shape }: InterfaceValue) {
 	return `${name} ${dtype} ${shape}`;
 }
 
-/** `a, b and 3 more`. */
 export function shapesText(shapes: Readonly<Record<string, readonly number[]>>): string[] {
 	return Object.entries(shapes)
 		.slice(0, 12)

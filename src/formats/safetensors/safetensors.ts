@@ -35,7 +35,6 @@ const lengthBytes = 8;
 /** The format allows 100 MB; a hundred thousand tensors take less. */
 const maxHeaderBytes = 16 * 1024 * 1024;
 
-/** @throws ConfigError tensor-invalid. */
 export function decodeSafetensor(source: ByteSource, file: TensorFile & MemberFile): Tensor {
 	const span = findSpan(source, file);
 	checkLayout({ ...span, dtype: dtypeOf(span) ?? span.dtype }, file);

@@ -32,7 +32,6 @@ const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	jpeg: "image",
 };
 
-/** @throws ConfigError tensor-invalid if neither the manifest nor the name's ending tells. */
 export function tensorFormat(file: TensorFile): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
@@ -72,7 +71,6 @@ export function checkFileSize(sizeBytes: number, file: TensorFile): void {
 	throw tensorInvalid(file, expected, `${sizeBytes} bytes`);
 }
 
-/** @throws ConfigError tensor-invalid. */
 export function refuseLfsPointer(head: Uint8Array, file: Pick<TensorFile, "path">): void {
 	if (!isLfsPointer(head)) return;
 	const fix = "Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).";
@@ -113,7 +111,6 @@ export function decodeMember(
 const maxBytes = 2 ** 32;
 const headBytes = 512;
 
-/** Endings of files that state the layout of their tensors. */
 export const ownEndings = ["npy", "npz", "safetensors", "json"] as const;
 
 /** A tensor that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */

@@ -41,7 +41,6 @@ export function decodeTensorProto(bytes: Uint8Array, file: TensorFile): Tensor {
 	return { dtype, shape, data };
 }
 
-/** The layout that a file states itself. @throws ConfigError tensor-invalid if it is not a tensor of numbers. */
 export function describeTensorProto(
 	bytes: Uint8Array,
 	file: Pick<TensorFile, "path">,

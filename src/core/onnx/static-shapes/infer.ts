@@ -101,7 +101,6 @@ export interface ModelFacts {
 	constants: Constants;
 	types: TypesByScope;
 	static: StaticShapes;
-	/** Names that something reads, by body. */
 	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
