@@ -7,7 +7,7 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { copyModel, editModel } from "../adapters/onnxruntime/model-files.ts";
-import { type ConfigError, usageError } from "../core/errors.ts";
+import { usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -134,12 +134,12 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	return { spec, model, set, text, result };
 }
 
-const notOfRun = (path: string): ConfigError =>
+const notOfRun = (path: string) =>
 	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
 
 /** Nothing but the failure, without folders of this machine or the run's. */
 function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]) {
-	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
+	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }) =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
 	const { tool, startedAt, backend, environment } = run;
 	const known = { version: tool.version, startedAt, configPath: "", head: { label: "head" }, files: [] };
@@ -149,7 +149,7 @@ function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | u
 		.filter((folder) => folder?.startsWith("/") && folder !== "/")
 		.sort();
 	// Names of tensors may look like paths.
-	const hide = <Part>(part: Part): Part =>
+	const hide = <Part>(part: Part) =>
 		JSON.parse(
 			folders.reduceRight<string>((text, one) => text.replaceAll(`${one}/`, ""), JSON.stringify(part)),
 		);

@@ -78,12 +78,12 @@ export async function* eachOf<Item extends { head: BuiltEngine }>(
 export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGenerator<LifetimeFound> {
 	const first = new Map([...input.workloads].reverse().map((one) => [one.workload.engineId, one]));
 	const family = Math.max(1, [...first.values()].filter(({ base }) => base).length);
-	const work = async (timed: TimedWorkload, observe: Observe): Promise<LifetimeFound> => {
+	const work = async (timed: TimedWorkload, observe: Observe) => {
 		const { model, engine } = timed.head.spec;
 		const { looks } = input.measure;
 		const { warn, fail = 0.1 } = engine.gates.startUp;
 		const options = { minimalEffect: warn ?? fail, looks, share: 1 / family };
-		const judge = (starts: Starts): Comparison => judgePairs(pairsOf(starts), options);
+		const judge = (starts: Starts) => judgePairs(pairsOf(starts), options);
 		const isSame = isIdentical(timed, input.measure);
 		const starts: Starts = isSame ? { base: [], head: [] } : await startPairs(timed, looks, [observe, judge]);
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
@@ -113,7 +113,7 @@ async function startPairs(
 ) {
 	const starts: Starts = { base: [], head: [] };
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
-	const startAll = async (order: readonly Arm[], mode: "warm" | "cold"): Promise<void> => {
+	const startAll = async (order: readonly Arm[], mode: "warm" | "cold") => {
 		for (const arm of order) {
 			const cases = [{ id: "start", inputs: tensorsOf(inputsOf(timed, arm)), runs }];
 			const [start] = await observe({ engine: engineOf(timed, arm), mode, cases });
@@ -149,7 +149,7 @@ export function soakEngines(
 	const heads = engines.filter(({ arm, record }) => arm === "head" && record.sharedWithBase !== true);
 	const items = heads.map((head) => ({ head }));
 	const budgetMs = Math.min(60_000, Math.floor(input.measure.timeoutMs / 10));
-	const work = async ({ head }: { head: BuiltEngine }, observe: Observe): Promise<LifetimeFound> => {
+	const work = async ({ head }: { head: BuiltEngine }, observe: Observe) => {
 		const { model, engine } = head.spec;
 		const limit = engine.gates.memoryGrowth;
 		const shapes = casesOf(head);

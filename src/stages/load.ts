@@ -83,7 +83,7 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	});
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
-	const judge = (runs: readonly ServedRun[]): MeasuredLoad["points"] =>
+	const judge = (runs: readonly ServedRun[]) =>
 		points.map((at, index) => {
 			const loads = runs.flatMap((run) => {
 				const one = run.atRates[index];
@@ -134,11 +134,11 @@ async function serve(
 ) {
 	const capacityPerMs = load.capacityPerSecond / 1000;
 	const closedMs = closedShare * input.measure.load.durationMs;
-	const closed = batches.map((batch): LoadRequest => {
+	const closed = batches.map((batch) => {
 		const rounds = Math.ceil(Math.min(2000, Math.max(10, (capacityPerMs * closedMs) / batch)));
 		return { ...request, maxBatch: batch, arrivalsMs: new Float64Array(batch * rounds) };
 	});
-	const open = schedules.map((arrivalsMs): LoadRequest => ({ ...request, arrivalsMs }));
+	const open = schedules.map((arrivalsMs) => ({ ...request, arrivalsMs }));
 	const asked = [...closed, ...open].map((one, index) => ({ id: `load ${index}`, inputs: {}, load: one }));
 	const cases = [{ id: "inputs", inputs: tensorsOf(inputsOf(timed, run.arm)) }, ...asked];
 	const found = await ports.observe({ engine: engineOf(timed, run.arm), mode: "load", cases });

@@ -63,12 +63,10 @@ function label(sizes: Sizes) {
 async function runAll(round: readonly Sizes[], input: TryInput & { stopAtFirst?: true }, ports: RecordPorts) {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) return "there is no ONNX Runtime";
-	const cases = round.map(
-		(sizes, index): InferCase => ({
-			id: String(index),
-			inputs: input.feed(fillShapes(input.bound, sizes) ?? {}),
-		}),
-	);
+	const cases = round.map((sizes, index) => ({
+		id: String(index),
+		inputs: input.feed(fillShapes(input.bound, sizes) ?? {}),
+	}));
 	const result = await ports.reference.run({
 		model: input.model,
 		cases,

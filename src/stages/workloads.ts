@@ -77,7 +77,7 @@ function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string,
 	const { sweep } = workload.config;
 	if (sweep === undefined) return shapesAtSizes(workload, sides, known);
 	const { dim, from, to } = sweep;
-	const at = (size: number): Workload => {
+	const at = (size: number) => {
 		const config = { ...workload.config, dims: { ...workload.config.dims, [dim]: size } };
 		return { ...workload, config };
 	};

@@ -9,7 +9,7 @@ import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
-import { changeOf } from "../../core/gates/change.ts";
+import { buildOf, changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { exitCodes } from "../exit.ts";
 import { gitName } from "../git-name.ts";
@@ -53,9 +53,7 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">) {
 	for (const gate of result.gates) {
 		const figure = acceptableNames.find((one) => one === gate.gate);
 		const engine = `${gate.model}/${gate.engine}`;
-		const recipe = result.builds.find(
-			(build) => build.arm === "head" && `${build.model}/${build.engine}` === engine,
-		)?.recipeHash;
+		const recipe = buildOf(result.builds, engine, "head")?.recipeHash;
 		const share = mostOf(gate, result);
 		if (gate.status !== "fail" || figure === undefined || recipe === undefined || share === null) continue;
 		const key = `${engine} ${figure}`;
@@ -84,9 +82,7 @@ function mostOf(gate: GateResult, result: Result) {
 }
 
 /** Unknown engines may be another job's. */
-function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result) {
-	const hashOf = (arm: string) =>
-		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
-	const [base, head] = [hashOf("base"), hashOf("head")];
-	return head === undefined || (head === recipe && base !== recipe);
+function isCurrent({ engine = "", recipe }: Partial<AcceptFile>, { builds }: Result) {
+	const head = buildOf(builds, engine, "head")?.recipeHash;
+	return head === undefined || (head === recipe && buildOf(builds, engine, "base")?.recipeHash !== recipe);
 }

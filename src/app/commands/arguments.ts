@@ -163,7 +163,7 @@ function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandT
 	);
 }
 
-function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
+function usage(table: CommandTable, message: string, suggestion?: string) {
 	return usageError(
 		message,
 		suggestion === undefined
@@ -202,12 +202,12 @@ export function renderHelp(table: CommandTable): string {
 	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}\n${common}`;
 }
 
-function sections({ options, example }: CommandTable): string {
+function sections({ options, example }: CommandTable) {
 	const listed = Object.keys(options).length === 0 ? "" : `Options:\n${optionLines(options)}\n`;
 	return `${listed}Example:\n  ${example}\n`;
 }
 
-function optionLines(options: CommandTable["options"]): string {
+function optionLines(options: CommandTable["options"]) {
 	return Object.entries(options)
 		.map(([name, option]) => {
 			const byDefault = defaultOf(option);
@@ -221,7 +221,7 @@ function optionLines(options: CommandTable["options"]): string {
 
 const indent = "      ";
 
-function wrapped(text: string): string {
+function wrapped(text: string) {
 	return wrapText(text, maxChars - indent.length)
 		.map((line) => indent + line)
 		.join("\n");

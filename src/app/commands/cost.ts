@@ -14,7 +14,7 @@ import { timedInputsOf } from "../../core/timed-inputs.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { misused, parseArguments } from "./arguments.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { givenSizes } from "./sizes.ts";
 import { costTable } from "./tables.ts";
 
 type Shapes = Readonly<Record<string, readonly number[]>>;
@@ -29,7 +29,7 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 		);
 	const top = args.text("top");
 	if (!/^\d{1,6}$/.test(top)) throw misused("--top", "a whole number", top);
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const read = async (path: string) => {
 		const whole = resolve(terminal.cwd, path);
 		return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;

@@ -30,7 +30,7 @@ import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { findModels, type ModelFile } from "./find-models.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { initTable } from "./machine-tables.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { givenSizes } from "./sizes.ts";
 
 const configName = "trtgate.yml";
 const workflowName = ".github/workflows/trtgate.yml";
@@ -108,7 +108,7 @@ async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Add
 		terminal.err(`note: ${quoteName(onnxPath, "")} is left out. ${error.message}\n`);
 		return [];
 	}
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const { comments, ...known } = await chooseInitSizes(model, given, {
 		...terminal,
 		quiet: args.flag("quiet"),

@@ -1,7 +1,6 @@
 // `trtgate report`: renders reports again, or merges results.
 
 import { join, resolve } from "node:path";
-import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";

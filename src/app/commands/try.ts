@@ -32,8 +32,8 @@ import { countedAt } from "./cost.ts";
 import { chooseInitSizes, type InitSizes } from "./init-sizes.ts";
 import { tryTable } from "./machine-tables.ts";
 import { preflight } from "./preflight.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
-import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
+import { givenSizes, sizeOptions } from "./sizes.ts";
+import { readBackend, recordTrialGolden, runTrial } from "./trial.ts";
 
 const mostNodes = 3;
 
@@ -51,7 +51,7 @@ export async function tryModel(argv: readonly string[], terminal: Terminal): Pro
 	const endMs = systemClock().now() + parseTime("--time-limit", args.text("time-limit"));
 	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
 	const model = await fileModelReader().read(path);
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const backend = await readBackend(args.given("device", "trtexec"), terminal);
 	const version = backend.kind === "tensorrt" ? ["--tensorrt", backend.version] : [];
 	heading("Preflight", terminal);

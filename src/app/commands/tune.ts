@@ -33,8 +33,8 @@ import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { tuneTable } from "./machine-tables.ts";
 import { showResult } from "./run.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
-import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
+import { givenSizes, sizeOptions } from "./sizes.ts";
+import { readBackend, recordTrialGolden, runTrial } from "./trial.ts";
 
 /** What answers in place of this machine's TensorRT. */
 type Replayed = Pick<Ports, "backend" | "telemetry" | "clock">;
@@ -73,7 +73,7 @@ export async function tune(
 	const levels = found.length === 1 ? found.map(refined) : [];
 	const sparse = sparseVariant(found, await readPatterns(model));
 	const variants = [...found, ...levels, ...(sparse === null ? [] : [sparse])];
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const known = await chooseInitSizes(model, given, { ...terminal, quiet: true });
 	await fileStore().makeFolder(tuning.out);
 	const golden = await goldenOf(model, tuning);
@@ -156,7 +156,7 @@ async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]
 	const first = built.length === 0 ? variants : built;
 	let result = await runStage(tuning, "variants", tuneConfig(tuned, first));
 	const plain = bestOf(result, first).filter(({ level }) => level === undefined);
-	const isTried = ({ name }: Variant): boolean => first.some((known) => known.name === name);
+	const isTried = ({ name }: Variant) => first.some((known) => known.name === name);
 	const more = plain
 		.slice(0, mostRefined)
 		.map(refined)
@@ -189,7 +189,7 @@ function bestOf(result: Result, variants: readonly Variant[]) {
 	const best = siblingFamilies(result)
 		.flat()
 		.filter(({ isBest }) => isBest);
-	const timeOf = ({ place }: (typeof best)[number]): number => {
+	const timeOf = ({ place }: (typeof best)[number]) => {
 		const [low, high] = place ?? [0, 0];
 		return low < 0 && high > 0 ? 0 : low + high;
 	};

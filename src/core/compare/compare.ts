@@ -2,7 +2,7 @@
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
-import { errorShare, type Pair, runCv } from "./pairs.ts";
+import { errorShare, runCv } from "./pairs.ts";
 import { type JudgeOptions, judgePairs, unknownChange } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
@@ -22,14 +22,14 @@ export interface RunsCompared {
 type Figure = "medianMs" | "p99Ms";
 
 /** Valid runs by pair; a repeated pair replaces the earlier one. */
-function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
+function byPair(runs: readonly PerfRun[], arm: Arm) {
 	const counted = runs
 		.filter((run) => run.arm === arm && isSummarized(run))
 		.sort((left, right) => left.order - right.order);
 	return new Map(counted.map((run) => [run.pair, run]));
 }
 
-function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure): Pair[] {
+function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure) {
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
 		if (other === undefined) return [];
@@ -38,7 +38,7 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	});
 }
 
-function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
+function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>) {
 	if (counted.head.size === 0) return "The head has no usable run.";
 	if (counted.base.size > 0) return "No pair has a usable run of both base and head.";
 	if (runs.some((run) => run.arm === "base")) return "The base has no usable run.";
@@ -46,7 +46,7 @@ function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, Perf
 }
 
 /** Half width of the interval as a fraction of the base. */
-function detectableBy({ interval }: Comparison): number | null {
+function detectableBy({ interval }: Comparison) {
 	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
 }
 

@@ -2,6 +2,7 @@
 import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { median, sampleMean } from "../stats/quantile.ts";
+import { uniformSource } from "../stats/random.ts";
 
 export interface Pair {
 	base: number;
@@ -157,18 +158,11 @@ function hash(text: string) {
 	return state >>> 0;
 }
 
-function mix(value: number) {
-	let bits = value | 0;
-	bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-	bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-	return (bits ^ (bits >>> 16)) >>> 0;
-}
-
-/** Sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels. The coin of each block is a splitmix generator's. */
+/** Sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels. */
 export function firstArms(seed: string, pairs: number): Arm[] {
-	const start = hash(seed);
-	return Array.from({ length: pairs }, (_, pair): Arm => {
-		const coin = mix(start + Math.imul(Math.floor(pair / 2) + 1, 0x9e3779b9)) >>> 31;
-		return (coin + pair) % 2 === 0 ? "base" : "head";
-	});
+	const uniform = uniformSource(hash(seed));
+	const blocks = Array.from({ length: Math.ceil(pairs / 2) }, (): Arm[] =>
+		uniform() < 0.5 ? ["base", "head"] : ["head", "base"],
+	);
+	return blocks.flat().slice(0, pairs);
 }

@@ -43,7 +43,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	const labels = labelAxes(usable);
 	const open = openAxes(usable, labels).slice(0, maxDims);
 	const kinds = kindsOf(model, open);
-	const dims = open.map(({ name, uses: [use] }): FoundDim => {
+	const dims = open.map(({ name, uses: [use] }) => {
 		const kind = kinds.get(name) ?? { says: "unknown", sizes: [1] };
 		const where = `axis ${use?.axis} of ${cleanName(use?.input ?? "", 40)}: ${known.given.has(name) ? "given" : kind.says}`;
 		return { name, range: rangeOf(name, kind, known), where, isBatch: kind.isBatch === true };
@@ -64,6 +64,10 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 			.flatMap((input) => (usable.includes(input) || !isTensor(input) ? [] : [input.name]))
 			.slice(0, maxDims),
 	};
+}
+
+export function shortRange(range: DimRange): DimRange | number {
+	return range.min === range.max ? range.opt : range;
 }
 
 /** The range of an axis named after others, such as `past_sequence_length + 1`. */
@@ -99,7 +103,7 @@ export function endsOf(
 	found: FoundDims,
 	chosen: ReadonlyMap<string, number>,
 ): [keyof RangeEnds, ReadonlyMap<string, number>][] {
-	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> => {
+	const at = (pick: (dim: FoundDim, size: number) => number) => {
 		const sizes = [...chosen].map(([name, size]) => {
 			const dim = found.dims.find((dim) => dim.name === name);
 			return [name, dim === undefined ? size : pick(dim, size)] as const;

@@ -73,7 +73,7 @@ export function selectModels(
 		...model.engines.map((engine) => `${model.name}/${engine.name}`),
 	]);
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
-	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index): PatternProblem[] => {
+	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => {
 		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
 		const meant = didYouMean(pattern, ids);
 		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;

@@ -1,11 +1,11 @@
 // The variants that `trtgate tune` tries, and the configs of its runs.
 import type { Precision } from "../../../generated/config.ts";
 import type { PreflightContext } from "../onnx/findings/subject.ts";
-import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { InspectedModel } from "../onnx/model.ts";
 import { preflight } from "../onnx/preflight.ts";
 import type { WeightPattern } from "../onnx/sparsity.ts";
-import type { FoundDims } from "./find-dims.ts";
+import { flowYaml, yamlText } from "../text/yaml.ts";
+import { type FoundDims, shortRange } from "./find-dims.ts";
 
 export interface Variant {
 	name: string;
@@ -35,7 +35,7 @@ export function precisionVariants(
 		const found = preflight(model, { backend: "tensorrt", ...machine, precision });
 		return !found.some(({ code }) => code === "precision-typed" || code === "precision-hardware");
 	});
-	const variants = allowed.map((precision): Variant => ({ name: precision, precision }));
+	const variants = allowed.map((precision) => ({ name: precision, precision }));
 	if (quantised === undefined) return variants;
 	const precision = quantisationOf(quantised.model) ?? "int8";
 	return [...variants, { name: `${precision}-qdq`, precision, onnx: quantised.onnx }];
@@ -66,11 +66,11 @@ export function modelLines(
 	workloads?: readonly object[],
 ): string {
 	const { name, onnx, found, golden } = tuned;
-	const ranges = found.dims.map(({ name, range }) => [name, range.min === range.max ? range.opt : range]);
+	const ranges = found.dims.map(({ name, range }) => [name, shortRange(range)]);
 	const shapes = found.shapes.map(({ input, shape }) => [input, { shape }]);
 	const engines = variants.map(({ name, level, ...engine }, index) => {
 		const against = index === 0 ? undefined : variants[0]?.name;
-		return `      ${yamlText(name)}: ${flow({ ...engine, "optimization-level": level, against })}`;
+		return `      ${yamlText(name)}: ${flowYaml({ ...engine, "optimization-level": level, against })}`;
 	});
 	const keys = {
 		onnx,
@@ -80,7 +80,7 @@ export function modelLines(
 		workloads,
 	};
 	const lines = Object.entries(keys).flatMap(([key, value]) =>
-		value === undefined ? [] : [`    ${key}: ${flow(value)}`],
+		value === undefined ? [] : [`    ${key}: ${flowYaml(value)}`],
 	);
 	return ["models:", `  ${yamlText(name)}:`, ...lines, "    engines:", ...engines, ""].join("\n");
 }
@@ -95,14 +95,6 @@ export function tuneConfig(
 		name: `${count === 1 ? "1 stream" : `${count} streams`}, ${cudaGraph ? "" : "no "}CUDA graph`,
 		streams: count,
 	}));
-	const measure = flow({ pairs: [5, 8], "cuda-graph": cudaGraph });
+	const measure = flowYaml({ pairs: [5, 8], "cuda-graph": cudaGraph });
 	return `version: 1\nbackend: tensorrt\n${modelLines(tuned, variants, workloads)}measure: ${measure}\ngates: { payoff: { warn: off } }\n`;
-}
-
-function flow(value: unknown): string {
-	if (typeof value === "string") return yamlText(value);
-	if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
-	if (typeof value !== "object" || value === null) return String(value);
-	const entries = Object.entries(value).filter(([, own]) => own !== undefined);
-	return `{ ${entries.map(([key, own]) => `${yamlText(key)}: ${flow(own)}`).join(", ")} }`;
 }

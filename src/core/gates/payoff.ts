@@ -4,7 +4,7 @@ import { renderChange, renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold } from "../config/config.ts";
 import { counted } from "../text/labels.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
-import { type Level, placeVerdict } from "./figures.ts";
+import { type Level, openStatus, placeVerdict } from "./figures.ts";
 
 export function judgePayoff(
 	{ model, engine, workload, against, latency }: SiblingResult,
@@ -40,7 +40,7 @@ function statusOf(latency: Comparison, gates: Gates, isExplained: boolean) {
 	const { warn, fail } = gates.payoff;
 	if (warn === undefined && fail === undefined) return null;
 	const { verdict, estimate, interval } = latency;
-	const open = gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	const open = openStatus(gates);
 	if (verdict === "not-comparable") return gates.notComparable === "fail" && !isExplained ? "fail" : open;
 	if (verdict === "inconclusive" || estimate === null) return open;
 	return gainStatus([gainOf(estimate), gainOf(interval?.[0] ?? estimate)], gates.payoff) ?? open;

@@ -3,7 +3,7 @@ import type { BuildRecord, GateResult, GateStatus } from "../../../generated/res
 import type { Config, Threshold } from "../config/config.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { formatPercent } from "../text/units.ts";
-import { judgeChange, placeVerdict } from "./figures.ts";
+import { judgeChange, openStatus, placeVerdict } from "./figures.ts";
 
 export function judgePrecision(
 	{ spec, base, head }: { spec: EngineSpec; base?: BuildRecord | undefined; head: BuildRecord },
@@ -19,7 +19,7 @@ export function judgePrecision(
 	if (now === null) {
 		if (before === null || head.state !== "built") return [];
 		const message = `In the base ${formatPercent(before)} of the multiply-adds run in ${precision}; the head's share is not known.`;
-		return place(gates.inconclusive === "fail" ? "fail" : "inconclusive", message, "inconclusive");
+		return place(openStatus(gates), message, "inconclusive");
 	}
 	const was = before === null ? "" : `; in the base ${formatPercent(before)}`;
 	const message = `${formatPercent(now)} of the multiply-adds run in ${precision}${was}.`;

@@ -10,7 +10,7 @@ import type { Config, WorkloadConfig } from "../config/config.ts";
 import { formatGate, type ServiceLevel } from "../config/gate-records.ts";
 import { boundsText } from "../load/measured.ts";
 import { formatCount, formatMs } from "../text/units.ts";
-import { placeVerdict } from "./figures.ts";
+import { openStatus, placeVerdict } from "./figures.ts";
 
 export function judgeSlo(
 	row: WorkloadResult,
@@ -24,7 +24,7 @@ export function judgeSlo(
 	const { slo } = level.gates;
 	const { model, engine, workload } = row;
 	if (slo === undefined || row.head === null) return [];
-	const open = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	const open = openStatus(level.gates);
 	const isOf = (one: Pick<LoadResult, "model" | "engine" | "workloads">) =>
 		one.model === model && one.engine === engine && one.workloads.includes(workload);
 	const load = loads.find((one) => one.slo !== undefined && isOf(one));

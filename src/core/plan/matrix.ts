@@ -117,7 +117,7 @@ function sharesOf(
 			return mine.map((model) => [model.name, patternsOf(model)]);
 		case "engine":
 			return mine.flatMap(({ name, engines }) =>
-				families(engines).map((family): [string, string[]] => [
+				families(engines).map((family) => [
 					`${name}/${family.map((engine) => engine.name).join("+")}`,
 					family.map((engine) => exactPattern(name, engine.name)),
 				]),

@@ -200,7 +200,7 @@ export function probesEnabled(
 	return when === "on" || (when === "nightly" && run.isScheduled);
 }
 
-function nothingToCheck(config: Config): ConfigError {
+function nothingToCheck(config: Config) {
 	return new ConfigError({
 		code: "nothing-to-check",
 		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,

@@ -80,7 +80,7 @@ function plannedShape({ colour, layout }: Preprocess, { height, width }: Size) {
 }
 
 function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey") {
-	const pick = (channel: number): Float32Array => {
+	const pick = (channel: number) => {
 		const plane = new Float32Array(width * height);
 		for (let i = 0; i < plane.length; i += 1) plane[i] = rgb[i * 3 + channel] as number;
 		return plane;

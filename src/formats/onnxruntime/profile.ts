@@ -1,7 +1,7 @@
 // Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
 import { isObject } from "../../core/found.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
-import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";
+import type { EngineLayer, EngineLayers, LayerProfile } from "../../engine/core/layer.ts";
 import { nameOnly } from "../../engine/core/model.ts";
 
 export interface CountedNode {
@@ -134,11 +134,7 @@ function layerOf(
 	{ name, op, inputs, outputs, weightBytes }: CountedNode,
 	node: OnnxNode | undefined,
 ): EngineLayer {
-	const named = (
-		tensors: readonly NodeTensor[],
-		names: readonly string[] = [],
-		way: "in" | "out",
-	): LayerTensor[] =>
+	const named = (tensors: readonly NodeTensor[], names: readonly string[] = [], way: "in" | "out") =>
 		tensors.map(({ dtype, dims }, at) => ({
 			name: names[at] || `${name} ${way} ${at}`,
 			dims,

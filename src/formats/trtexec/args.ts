@@ -138,7 +138,7 @@ function profilesOf(spec: EngineSpec, model: OnnxModel) {
 	const names = dynamicInputs(model);
 	if (names.length === 0) return [];
 	return spec.engine.profiles.map((profile) => {
-		const at = (which: keyof DimRange): NamedShape[] => {
+		const at = (which: keyof DimRange) => {
 			const shapes = shapesAt(which, spec, { model, profile });
 			return names.map((name) => ({ name, shape: shapes[name] ?? [] }));
 		};

@@ -46,9 +46,7 @@ export function parseBannerCommand(text: string): string[] | null {
 
 const mebibyte = 1024 * 1024;
 
-export function parseDeviceSection(
-	text: string,
-): {
+export function parseDeviceSection(text: string): {
 	name: string;
 	uuid: string | null;
 	computeCapability: string | null;

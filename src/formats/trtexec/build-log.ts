@@ -74,7 +74,7 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 	const stated = createFactReader();
 	const warnings: BuildLogFacts["warnings"] = [];
 	let precision: string | null = null;
-	const takeWarning = (text: string): void => {
+	const takeWarning = (text: string) => {
 		const found = classifyWarning(text);
 		const known = warnings.find((warning) => warning.class === found);
 		if (known) known.count += 1;

@@ -4,6 +4,7 @@ import { isName } from "../../config/values.ts";
 import { groupBy } from "../../group.ts";
 import { shellWord } from "../../text/escape.ts";
 import { listNames } from "../../text/labels.ts";
+import { flowYaml } from "../../text/yaml.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { scopesOf } from "../walk.ts";
@@ -103,7 +104,7 @@ export function lineToCopy(
 		const names = open.map(({ name }) => name);
 		return style === "options"
 			? `--dims ${shellWord(names.map((name) => `${name}=${sizeOf(name)}`).join(","))}`
-			: `dims: { ${names.map((name) => `${yamlText(name)}: ${sizeOf(name)}`).join(", ")} }`;
+			: `dims: ${flowYaml(Object.fromEntries(names.map((name) => [name, sizeOf(name)])))}`;
 	}
 	const shapes = inputs.flatMap(({ name }, index): [string, number[]][] => {
 		const axes = labels[index] ?? [];
@@ -112,13 +113,7 @@ export function lineToCopy(
 	});
 	return style === "options"
 		? shapes.map(([name, shape]) => `--shape ${shellWord(`${name}=${shape.join(",")}`)}`).join(" ")
-		: `inputs: { ${shapes.map(([name, shape]) => `${yamlText(name)}: { shape: [${shape.join(", ")}] }`).join(", ")} }`;
-}
-
-const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
-
-export function yamlText(text: string): string {
-	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
+		: `inputs: ${flowYaml(Object.fromEntries(shapes.map(([name, shape]) => [name, { shape }])))}`;
 }
 
 export function describeShapes(shapes: Readonly<Record<string, readonly number[]>>): string {

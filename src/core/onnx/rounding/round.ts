@@ -192,7 +192,7 @@ function rangeNodes({ watched, facts }: Work, output: string) {
 	return [
 		constant(zero, { dtype: "float", dims: [1], values: [0] }),
 		constant(one, { dtype: "int64", dims: [1], values: [1] }),
-		...sums.flatMap(({ unguarded, sum, vector }): NewNode[] => [
+		...sums.flatMap(({ unguarded, sum, vector }) => [
 			{ op: "ReduceSum", inputs: [unguarded], outputs: [sum], attributes: { keepdims: 0 } },
 			{ op: "Reshape", inputs: [sum, one], outputs: [vector] },
 		]),

@@ -42,7 +42,7 @@ const reduce = onInput((input, view) => {
 	if (isEmpty && integerAttribute(view.node, "noop_with_empty_axes", 0) !== 0) return input;
 	const reduced = axes === "unknown" ? null : axesIn(isEmpty ? [...input.keys()] : axes, input.length);
 	if (reduced === null) return keeps ? unknownOf(input.length) : null;
-	return input.flatMap((dim, axis): Dims => (!reduced.has(axis) ? [dim] : keeps ? [1] : []));
+	return input.flatMap((dim, axis) => (!reduced.has(axis) ? [dim] : keeps ? [1] : []));
 });
 
 const squeeze = onInput((input, view) => {
