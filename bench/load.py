@@ -1,18 +1,16 @@
 """Checks the worker's open-loop loader against formulas, replays and MLPerf's LoadGen.
 
     python bench/load.py [--service-ms 5] [--requests 20000] [--real] [--loadgen]      pip install mlcommons-loadgen
-    python bench/load.py --device [--runs 13]      on a GPU with TensorRT and trtexec, after npm run build; pip install onnx
+    python bench/load.py --project FOLDER --layers 100 103 --pairs 40      writes a project for bench/load-pairs.ts; pip install numpy onnx
+    python bench/load.py --loadgen --plan PLAN      drives an engine of TensorRT
 
-The engine is a stand-in that is busy for a stated time. --device gates real engines through dist/cli.js: base and head the same
-(A/A, 8 pairs a run), then a head with 103 layers in place of 100 (+3 % at 80 % load).
+Without --plan, the engine is a stand-in that is busy for a stated time.
 """
 
 import argparse
 import importlib.util
-import json
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -46,6 +44,33 @@ def engine(service, stall=None):
 def sleeper(service):
     """Leaves the processor to LoadGen's own threads."""
     return lambda _: time.sleep(service)
+
+
+def plan_server(plan):
+    """One inference of zeros after the other, as the worker serves requests."""
+    options = worker.parse_options(["--engine=" + plan, "--mode=load"])
+    trt, cuda = worker.import_tensorrt(), worker.Cuda(options.device)
+    cuda.start()
+    loaded = worker.Engine(trt, cuda, options)
+    feeds, size = {}, 0
+    for name, port in loaded.inputs.items():
+        shape = tuple(loaded.engine.get_tensor_profile_shape(name, 0)[1])
+        feeds[name] = worker.Feed(shape, size, worker.byte_count(port.dtype, shape))
+        size += feeds[name].size
+    zeros = worker.HostBuffer()
+    zeros.reserve(size)
+    loaded.kept.append((feeds, zeros))
+    serve = worker.make_server(loaded, [], 1)
+    for _ in range(20):
+        serve(1)
+    return serve
+
+
+def closed_loop(serve, count=200):
+    began = time.perf_counter()
+    for _ in range(count):
+        serve(1)
+    return (time.perf_counter() - began) / count
 
 
 def replay(arrivals, service, stall=None):
@@ -124,7 +149,7 @@ def check_overhead():
 # MLPerf's LoadGen
 
 
-def loadgen_server(rate, seconds, service, folder):
+def loadgen_server(rate, seconds, serve, folder):
     """P99 that LoadGen reports for its Server scenario, and the arrivals that it drew."""
     import mlperf_loadgen as lg
 
@@ -136,8 +161,8 @@ def loadgen_server(rate, seconds, service, folder):
             waiting.extend(sample.id for sample in samples)
             ready.notify()
 
+    # Here, as CUDA's context is this thread's.
     def serve_all():
-        serve = sleeper(service)
         while True:
             with ready:
                 while not waiting:
@@ -159,22 +184,26 @@ def loadgen_server(rate, seconds, service, folder):
     output.outdir, output.copy_summary_to_stdout = folder, False
     log = lg.LogSettings()
     log.log_output, log.enable_trace = output, False
-    thread = threading.Thread(target=serve_all)
-    thread.start()
     sut, qsl = lg.ConstructSUT(issue, lambda: None), lg.ConstructQSL(8, 8, lambda _: None, lambda _: None)
-    lg.StartTestWithLogSettings(sut, qsl, settings, log)
+
+    def drive():
+        lg.StartTestWithLogSettings(sut, qsl, settings, log)
+        with ready:
+            waiting.append(None)
+            ready.notify()
+
+    driver = threading.Thread(target=drive)
+    driver.start()
+    serve_all()
+    driver.join()
     lg.DestroyQSL(qsl)
     lg.DestroySUT(sut)
-    with ready:
-        waiting.append(None)
-        ready.notify()
-    thread.join()
     text = pathlib.Path(folder, "mlperf_log_summary.txt").read_text()
     line = next(line for line in text.splitlines() if "99.00 percentile latency" in line)
     return int(line.split(":")[1]) / 1e9, [at - issued[0] for at in issued]
 
 
-def check_loadgen(service, seconds, steps=6):
+def check_loadgen(serve, service, seconds, steps=6):
     """The highest rate whose P99 stays below five service times, by bisection, for either; ours gets LoadGen's arrivals."""
     limit = 5 * service
     with tempfile.TemporaryDirectory() as folder:
@@ -184,9 +213,9 @@ def check_loadgen(service, seconds, steps=6):
             for name, (low, high) in ends.items():
                 rate = (low + high) / 2
                 if rate not in drawn:
-                    drawn[rate] = loadgen_server(rate, seconds, service, folder)
+                    drawn[rate] = loadgen_server(rate, seconds, serve, folder)
                 theirs, arrivals = drawn[rate]
-                p99 = theirs if name == "loadgen" else quantile(run(arrivals, sleeper(service))[0], 0.99)
+                p99 = theirs if name == "loadgen" else quantile(run(arrivals, serve)[0], 0.99)
                 print("%-10s %8.1f / s: P99 %.3f ms" % (name, rate, 1e3 * p99))
                 ends[name] = [rate, high] if p99 <= limit else [low, rate]
     (theirs, _), (ours, _) = ends["loadgen"], ends["ours"]
@@ -199,7 +228,7 @@ def check_loadgen(service, seconds, steps=6):
 # Real engines
 
 
-def write_chain(path, layers, width=1024):
+def write_chain(path, layers, width=512):
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -216,30 +245,25 @@ def write_chain(path, layers, width=1024):
 
 config = """version: 1
 backend: tensorrt
-models: { chain: { onnx: chain.onnx, dims: { batch: 64 } } }
-measure: { pairs: [5, 8], unchanged-models: rebuild, identical-engines: measure, start-up: off, memory-growth: off, load: { when: always, duration: 5s } }
+models: { chain: { onnx: chain.onnx, dims: { batch: %d } } }
+measure:
+  pairs: [%d]
+  warm-up: 100ms
+  duration: 300ms
+  unchanged-models: rebuild
+  identical-engines: measure
+  start-up: off
+  load: { when: always, duration: 1s }
 probes: off
 """
 
 
-def check_device(runs):
-    found = {}
-    for name, layers in (("A/A", 100), ("+3 %", 103)):
-        verdicts = found[name] = []
-        for _ in range(runs):
-            with tempfile.TemporaryDirectory() as folder:
-                for side, count in (("base", 100), ("head", layers)):
-                    pathlib.Path(folder, side).mkdir()
-                    pathlib.Path(folder, side, "trtgate.yml").write_text(config)
-                    write_chain("%s/%s/chain.onnx" % (folder, side), count)
-                command = ["node", str(root / "dist/cli.js"), "run", "--base", "base", "--head", "head", "--out", "out"]
-                subprocess.run(command, cwd=folder, check=False)
-                result = json.loads(pathlib.Path(folder, "out/result.json").read_text())
-                for load in result.get("measuredLoads", []):
-                    verdicts += [point["comparison"]["verdict"] for point in load["points"]]
-        print(name, {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))})
-    false = sum(verdict in ("regressed", "improved") for verdict in found["A/A"])
-    print("false alarms %d of %d; +3 %% found %d of %d" % (false, len(found["A/A"]), found["+3 %"].count("regressed"), len(found["+3 %"])))
+def write_project(folder, layers, batch, pairs):
+    for side, count in zip(("base", "head"), layers):
+        path = pathlib.Path(folder, side)
+        path.mkdir(parents=True)
+        (path / "trtgate.yml").write_text(config % (batch, pairs))
+        write_chain(str(path / "chain.onnx"), count)
 
 
 def main():
@@ -249,14 +273,18 @@ def main():
     parser.add_argument("--real", action="store_true", help="on this machine's clock, for which it has to be idle")
     parser.add_argument("--loadgen", action="store_true")
     parser.add_argument("--seconds", type=float, default=20, help="of LoadGen at one rate")
-    parser.add_argument("--device", action="store_true")
-    parser.add_argument("--runs", type=int, default=13)
+    parser.add_argument("--project", metavar="FOLDER")
+    parser.add_argument("--layers", type=int, nargs=2, default=[100, 103])
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--plan")
     options = parser.parse_args()
     service = options.service_ms / 1e3
-    if options.device:
-        check_device(options.runs)
+    if options.project:
+        write_project(options.project, options.layers, options.batch, options.pairs)
     elif options.loadgen:
-        check_loadgen(service, options.seconds)
+        serve = plan_server(options.plan) if options.plan else sleeper(service)
+        check_loadgen(serve, closed_loop(serve), options.seconds)
     else:
         check_overhead()
         if not options.real:

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
 	type AtEnd,
@@ -6,20 +5,24 @@ import {
 	expectExit,
 	gateFolders,
 	quickConfig,
-	readResult,
-	runLimited,
 	twoProjects,
 } from "../support/project.ts";
 
 const arms = (files: Record<string, string> = {}, atEnd?: AtEnd): string =>
 	twoProjects(files, { "model.onnx": "fixture:reexported.onnx", ...files }, atEnd);
 
-it("a machine whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
-	const cwd = arms();
-	const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
-	const run = await runLimited("-v 1500000", argv, cwd);
+/** No more address space than the process has, and a little: the rest of the gate runs without a limit. */
+const fullMachine = `const { execFileSync } = await import("node:child_process");
+const taken = Number(/VmSize:\\s*(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"))[1]);
+execFileSync("prlimit", ["--pid", String(process.pid), "--as=" + (taken + 16_384) * 1024]);
+await import("./worker-real.js");`;
+
+it("a machine whose memory does not hold the runtime is the runner's fault: exit 3", async ({
+	onTestFinished,
+}) => {
+	const dist = distWithFaultyWorker("build", fullMachine, onTestFinished);
+	const { run, result } = await gateFolders(arms({}, onTestFinished), { dist });
 	expectExit(run, 3);
-	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	// By its version, Node refuses the memory or ends itself.
 	expect(result.builds).not.toEqual([]);
