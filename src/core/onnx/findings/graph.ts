@@ -1,3 +1,4 @@
+// Checks the versions that the file states, and the graph as a whole: outputs, cycles, and names.
 import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";

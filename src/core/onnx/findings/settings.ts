@@ -1,3 +1,4 @@
+// Checks an engine's settings against what this TensorRT has given up.
 import { quoted } from "../../text/escape.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { finding, type Rule } from "./subject.ts";

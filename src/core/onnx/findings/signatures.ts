@@ -1,3 +1,4 @@
+// Checks nodes against ONNX Runtime 1.30: signatures, kernels, and uses that it refuses although it has a kernel.
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
