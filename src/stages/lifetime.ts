@@ -22,7 +22,7 @@ import { tensorBytes } from "../golden/core/tensor/tensor.ts";
 import type { Backend, BuiltEngine, InferJob, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { MeasureInput } from "./measure.ts";
-import { engineOf, inputsOf } from "./time-pair.ts";
+import { armsOf, engineOf, inputsOf } from "./time-pair.ts";
 import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "infer"> };
@@ -112,7 +112,7 @@ async function startPairs(
 	[observe, judge]: readonly [Observe, judge: (starts: Starts) => Comparison],
 ) {
 	const starts: Starts = { base: [], head: [] };
-	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	const arms = armsOf(timed.base !== undefined);
 	const startAll = async (order: readonly Arm[], mode: "warm" | "cold") => {
 		for (const arm of order) {
 			const cases = [{ id: "start", inputs: tensorsOf(inputsOf(timed, arm)), runs }];
@@ -124,7 +124,7 @@ async function startPairs(
 	for (const arm of arms) starts[arm] = [];
 	const most = timed.base ? looks.at(-1) : runsWithoutBase;
 	for (const [pair, first] of timed.firstArms.slice(0, most).entries()) {
-		await startAll(first === arms[0] ? arms : arms.toReversed(), "warm");
+		await startAll(armsOf(timed.base !== undefined, first), "warm");
 		if (timed.base && looks.includes(pair + 1) && shouldStop(judge(starts))) break;
 	}
 	for (let count = 0; count < coldStarts; count += 1) {

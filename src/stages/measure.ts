@@ -1,5 +1,5 @@
 // Times workloads: base and head in interleaved pairs of processes, until the comparison is decided.
-import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
+import type { Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
 import { chooseRunLength, pacedLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
@@ -15,6 +15,7 @@ import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
 import {
+	armsOf,
 	discarded,
 	discardInvalid,
 	engineOf,
@@ -148,8 +149,7 @@ async function measureUntilValid(
 
 async function measurePair(pair: number, timing: Timing, ports: MeasurePorts) {
 	const { timed, input, length } = timing;
-	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
-	const arms = timed.base ? both : (["head"] as const);
+	const arms = armsOf(timed.base !== undefined, timed.firstArms[pair]);
 	const common = { ...commonOf(timed, input), ...length };
 	for (;;) {
 		const order = timing.runs.length;
@@ -174,7 +174,7 @@ function commonOf({ workload }: TimedWorkload, { measure }: MeasureInput) {
 /** Runs one short process per side, which warms caches and shows how long runs have to be. */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts) {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
-	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	const arms = armsOf(timed.base !== undefined);
 	const pilots: Float64Array[] = [];
 	for (const arm of arms) {
 		if (ports.interrupt.reason() !== null) break;

@@ -7,7 +7,7 @@ import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
 import type { LifetimePorts } from "./lifetime.ts";
-import { replacementCap, unstable } from "./time-pair.ts";
+import { armsOf, replacementCap, unstable } from "./time-pair.ts";
 
 export interface Paired {
 	arm: Arm;
@@ -86,9 +86,8 @@ async function runPair<Run>(
 	pair: number,
 	{ clock }: WatchedPorts,
 ) {
-	const arms: readonly Arm[] = isCompared ? ["base", "head"] : ["head"];
 	const ran: Watched<Run>[] = [];
-	for (const arm of firstArms[pair] === "head" ? arms.toReversed() : arms) {
+	for (const arm of armsOf(isCompared, firstArms[pair])) {
 		const fromMs = clock.now();
 		ran.push({ fromMs, run: await run({ arm, pair }), toMs: clock.now() });
 	}
