@@ -127,7 +127,7 @@ function measureWorkload(
 	let compared = compareRuns([], judging);
 	for (let look = nextLook(defaultLooks, 0); look !== null; look = nextLook(defaultLooks, look)) {
 		compared = compareRuns(runs.slice(0, 2 * look), judging);
-		if (shouldStop(compared.latency, defaultLooks)) break;
+		if (shouldStop(compared.latency)) break;
 	}
 	return compared;
 }

@@ -62,7 +62,7 @@ function ours(minimalEffect: number, rebuilds = 1): Rule["decide"] {
 			if (!defaultLooks.includes(pair + 1)) continue;
 			const { latency } = compareRuns(runs, { minimalEffect, p99MinimalEffect: 0.1 });
 			const gpuSeconds = runs.length * ourSeconds + 2 * pilotSeconds;
-			if (shouldStop(latency, defaultLooks))
+			if (shouldStop(latency) || pair + 1 === defaultLooks.at(-1))
 				return { slower: latency.verdict === "regressed", processes: runs.length + 2, gpuSeconds };
 		}
 		throw new Error("the last look always ends it");

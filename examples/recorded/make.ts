@@ -2,18 +2,19 @@
 // The recordings are those of test/fixtures; what our own reader makes of them is kept, so that the replay says the same.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import type { RecordedArm, RecordedMachine, RecordedOutput, RecordedRun } from "../../src/adapters/replay/recording.ts";
 import type { Arm, PerfRun, Result } from "../../generated/result.ts";
 import { gpuWindow } from "../../src/core/telemetry/window.ts";
 import { readComparison } from "../../test/support/gpu-recording.ts";
 import { comparisonFiles, installReplay, type Replay } from "../../test/support/replay/install.ts";
+import { openFolder } from "./folder.ts";
 import { fillWeights } from "./weights.ts";
 
-const here = resolve("examples/recorded");
+const { path: here, savePacked, saveJson, report } = openFolder("examples/recorded", ["base", "head", "runs"]);
 const fixtures = resolve("test/fixtures/comparisons");
 const dist = resolve(process.argv[2] ?? "dist");
 const arms = ["base", "head"] as const;
@@ -43,18 +44,6 @@ interface Step {
 interface Recorded {
 	steps: Step[];
 	outputs: Record<string, string>;
-}
-
-function save(path: string, bytes: string | Uint8Array): void {
-	mkdirSync(dirname(join(here, path)), { recursive: true });
-	writeFileSync(join(here, path), bytes);
-}
-
-function savePacked(path: string, bytes: string | Uint8Array): void {
-	const packed = gzipSync(bytes, { level: 9 });
-	// Byte 9 names the system that packed it.
-	packed[9] = 255;
-	save(path, packed);
 }
 
 /** The comparison through the gate, with a trtexec that answers as recorded. */
@@ -148,10 +137,9 @@ function saveGolden(model: string, comparison: string, sha256: string): void {
 	}
 	const manifest = JSON.parse(readFileSync(join(folder, "golden.json"), "utf8"));
 	manifest.model = { path: `models/${model}.onnx`, sha256 };
-	save(`head/golden/${model}/golden.json`, `${JSON.stringify(manifest, null, "\t")}\n`);
+	saveJson(`head/golden/${model}/golden.json`, manifest);
 }
 
-for (const folder of ["base", "head", "runs"]) rmSync(join(here, folder), { recursive: true, force: true });
 mkdirSync(join(here, "runs"), { recursive: true });
 let machine: RecordedMachine | undefined;
 for (const source of sources) {
@@ -181,9 +169,6 @@ for (const source of sources) {
 	};
 	rmSync(dirname(out), { recursive: true, force: true });
 }
-save("recording.json", `${JSON.stringify(machine, null, "\t")}\n`);
+saveJson("recording.json", machine);
 for (const arm of arms) copyFileSync(join(here, "trtgate.yml"), join(here, arm, "trtgate.yml"));
-
-const sizes = readdirSync(here, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-const bytes = sizes.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
-process.stdout.write(`${sizes.length} files, ${bytes} bytes\n`);
+report();

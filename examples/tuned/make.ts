@@ -1,30 +1,18 @@
 // Makes this folder from what `trtgate tune` wrote on a GPU: node examples/tuned/make.ts TUNED MODEL, in the root of the repository.
 // TUNED/answers/ENGINE-CASE-OUTPUT.npy are the answers of its plans to the golden's inputs.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { gzipSync } from "node:zlib";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { GoldenManifest } from "../../generated/golden.ts";
 import type { PerfRun, Result } from "../../generated/result.ts";
 import type { RecordedArm, RecordedOutput, RecordedRun } from "../../src/adapters/replay/recording.ts";
+import { openFolder } from "../recorded/folder.ts";
 import { fillWeights } from "../recorded/weights.ts";
 
 const [from = "", modelPath = ""] = process.argv.slice(2);
-const here = resolve("examples/tuned");
+const { savePacked, saveJson, report } = openFolder("examples/tuned", ["project", "runs"]);
 const stages = ["variants", "streams-with-CUDA-graph", "streams-without-CUDA-graph"];
 const samplesKept = 300;
-
-function save(path: string, bytes: string | Uint8Array): void {
-	mkdirSync(dirname(join(here, path)), { recursive: true });
-	writeFileSync(join(here, path), bytes);
-}
-
-function savePacked(path: string, bytes: string | Uint8Array): void {
-	const packed = gzipSync(bytes, { level: 9 });
-	// Byte 9 names the system that packed it.
-	packed[9] = 255;
-	save(path, packed);
-}
 
 function dataOf(npy: Buffer): Buffer {
 	return npy.subarray(10 + npy.readUInt16LE(8));
@@ -90,7 +78,7 @@ function saveGolden(modelSha256: string): void {
 	const { backend, version, precision, inputs } = producer;
 	const own = { schemaVersion, goldenId, model: { path: "magika.onnx", sha256: modelSha256 } };
 	const made = { ...own, producer: { backend, version, precision, inputs }, outputs, cases };
-	save("project/golden/golden.json", `${JSON.stringify(made, null, "\t")}\n`);
+	saveJson("project/golden/golden.json", made);
 }
 
 function outputsOf(engine: string): RecordedArm["outputs"] {
@@ -111,7 +99,6 @@ function outputsOf(engine: string): RecordedArm["outputs"] {
 	return Object.fromEntries(cases);
 }
 
-for (const folder of ["project", "runs"]) rmSync(join(here, folder), { recursive: true, force: true });
 const model = fillWeights(readFileSync(modelPath), 1);
 savePacked("project/magika.onnx.gz", model);
 saveGolden(createHash("sha256").update(model).digest("hex"));
@@ -132,6 +119,5 @@ const machine = {
 	notes: ["This is a replay: nothing was built or timed here. Builds, outputs and times were recorded on one NVIDIA H200 with TensorRT 10.6; the verdicts were computed just now."],
 	engines,
 };
-save("recording.json", `${JSON.stringify(machine, null, "\t")}\n`);
-const sizes = readdirSync(here, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-process.stdout.write(`${sizes.length} files, ${sizes.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)} bytes\n`);
+saveJson("recording.json", machine);
+report();

@@ -55,7 +55,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 	return lost.exit;
 }
 
-async function answer(argv: readonly string[], terminal: Terminal): Promise<number> {
+async function answer(argv: readonly string[], terminal: Terminal) {
 	const [first] = argv;
 	if (first === undefined || first === "--help" || first === "-h" || first === "help") {
 		(first === undefined ? terminal.err : terminal.out)(help(commandTables));
@@ -74,7 +74,7 @@ async function answer(argv: readonly string[], terminal: Terminal): Promise<numb
 	}
 }
 
-async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+async function runCommand(argv: readonly string[], terminal: Terminal) {
 	const entry = commands.find(
 		([table]) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),
 	);
@@ -89,7 +89,7 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
 	return (await load())(argv.slice(table.name.split(" ").length), terminal);
 }
 
-function reportLost(fault: NodeJS.ErrnoException): ToolError {
+function reportLost(fault: NodeJS.ErrnoException) {
 	return new ToolError({
 		code: "output-lost",
 		message: `The output could not be written to stdout (${fault.code ?? fault.message}), and was not saved to a file.`,
@@ -98,7 +98,7 @@ function reportLost(fault: NodeJS.ErrnoException): ToolError {
 	});
 }
 
-function unknownCommand([first = "", second = ""]: readonly string[]): ConfigError {
+function unknownCommand([first = "", second = ""]: readonly string[]) {
 	const names = commandTables.map(({ name }) => name);
 	const group = names.filter((name) => name.startsWith(`${first} `));
 	const wanted = group.length === 0 ? first : `${first} ${second}`.trim();
@@ -118,7 +118,7 @@ function unknownCommand([first = "", second = ""]: readonly string[]): ConfigErr
 	});
 }
 
-function help(listed: readonly CommandTable[]): string {
+function help(listed: readonly CommandTable[]) {
 	const lines = listed.map((table) => `  ${usageOf(table)}\n      ${table.does}\n`);
 	return `trtgate ${version}: checks that a change to a TensorRT engine still builds, is still accurate and is still fast
 

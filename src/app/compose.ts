@@ -9,7 +9,7 @@ import { findCalibrationData } from "../adapters/files/calibration-data.ts";
 import { fileModelReader, readPatterns } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
+import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
@@ -105,7 +105,7 @@ function onnxRuntimeOptions(
 	config: Pick<Config, "onnxruntime" | "measure">,
 	world: World,
 	processes: Processes,
-): OnnxRuntimeOptions {
+) {
 	return {
 		flavour: config.onnxruntime,
 		...nativePlace(world),
@@ -131,7 +131,7 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
+function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment) {
 	const folder = cacheFolder(environment);
 	return {
 		...(cache.verdicts && {

@@ -18,6 +18,7 @@ import { loadsOf } from "../core/load/at-load.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
+import { filledLists } from "../core/result-lists.ts";
 import { listNames } from "../core/text/labels.ts";
 import { timeShare } from "../engine/core/coverage.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
@@ -36,11 +37,11 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		builds: settleBuilds(facts.builds).map((build) => withTimeShare(build, facts.rows)),
 		golden: facts.golden,
 		workloads: facts.rows,
-		measuredLoads: someOf(facts.measuredLoads),
+		measuredLoads: facts.measuredLoads,
 	};
 }
 
-function withTimeShare(build: BuildRecord, rows: Facts["rows"]): BuildRecord {
+function withTimeShare(build: BuildRecord, rows: Facts["rows"]) {
 	const { precisionCoverage: found, model, engine, arm } = build;
 	const own = rows.filter((row) => row.model === model && row.engine === engine);
 	const layers = own.flatMap((row) => row.layers?.[arm] ?? [])[0];
@@ -79,18 +80,7 @@ export function concludeResult(
 		baseBackend,
 		config: { path: input.config.path, sha256: input.configSha256 },
 		findings: facts.findings,
-		interfaceChanges: someOf(facts.interfaceChanges),
-		recipeChanges: someOf(facts.recipeChanges),
-		graphCosts: someOf(facts.graphCosts),
-		goldenChanges: someOf(facts.goldenChanges),
-		probes: someOf(facts.probes),
-		bisections: someOf(facts.bisections),
-		sweeps: someOf(facts.sweeps),
-		siblings: someOf(facts.siblings),
-		startUps: someOf(facts.startUps),
-		memoryGrowths: someOf(facts.memoryGrowths),
-		loads: someOf(loads),
-		together: someOf(facts.together),
+		...filledLists({ ...facts, loads }),
 		gates,
 		errors,
 		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
@@ -100,10 +90,6 @@ export function concludeResult(
 
 export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">): LoadResult[] {
 	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
-}
-
-function someOf<Item>(items: Item[]): Item[] | undefined {
-	return items.length === 0 ? undefined : items;
 }
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {
@@ -134,7 +120,7 @@ function workloadOf(config: Config, { model, engine, workload }: Facts["rows"][n
 	return spec?.engine.workloads.find(({ name }) => name === workload);
 }
 
-function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]): GateResult[] {
+function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]) {
 	const { config } = input;
 	const engines = engineSpecs(config);
 	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }) =>
@@ -184,7 +170,7 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 }
 
 /** At night and in releases, against the base's config. What another job checks is not missing. */
-function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
+function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput) {
 	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;
 	const unread = baseConfigFault === undefined ? [] : [judgeUnreadBase(baseConfigFault, head)];

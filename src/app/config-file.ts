@@ -46,15 +46,11 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return readLoaded(await loadConfigAt(path, { ...request, path: shown, workspace }), shown, dirname(path));
 }
 
-function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }): ReadConfig {
+function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }) {
 	return readLoaded({ text, loaded: loadConfig(text, options) }, options.path, home);
 }
 
-function readLoaded(
-	{ text, loaded }: { text: string; loaded: LoadResult },
-	shown: string,
-	home: string,
-): ReadConfig {
+function readLoaded({ text, loaded }: { text: string; loaded: LoadResult }, shown: string, home: string) {
 	if (loaded.state === "invalid")
 		throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
 	return { config: placedBeside(loaded.config, home), text, home };
@@ -163,7 +159,7 @@ async function textOfHead(
 	path: string,
 	{ cwd, event, access }: ConfigOptions,
 	processes: Processes,
-): Promise<string | null> {
+) {
 	const git = gitIn(cwd, processes, access);
 	const commit = event === undefined ? head : await (await openHistory(git)).find(head);
 	return textAt(commit ?? head, path, git);
@@ -223,7 +219,7 @@ function occasionOf({ event }: ConfigOptions): Occasion | undefined {
 	return event?.kind === "schedule" ? "nightly" : undefined;
 }
 
-function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Config {
+function selected(config: Config, { only = "", shapes = {} }: ConfigOptions) {
 	const selection = selectModels(config.models, parsePatterns(only));
 	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
 	const { models } = selection;

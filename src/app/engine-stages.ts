@@ -15,7 +15,7 @@ import { count } from "../stages/count.ts";
 import { soakEngines, timeStarts } from "../stages/lifetime.ts";
 import { measureLoads } from "../stages/load.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
-import { isDue, measureSiblings, type SiblingPair, siblingPairs } from "../stages/siblings.ts";
+import { isDue, measureSiblings, siblingPairs } from "../stages/siblings.ts";
 import { isSwept, measureSweeps } from "../stages/sweep.ts";
 import { measureTogether } from "../stages/together.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
@@ -125,10 +125,7 @@ export function timingOf(engines: readonly BuiltEngine[], run: RunContext): Meas
 }
 
 /** Unless the config or the night asks for all, only pairs that may show something new cost time on the GPU. */
-function siblingsOf(
-	workloads: readonly TimedWorkload[],
-	{ input }: RunContext,
-): Record<"due" | "spared", SiblingPair[]> {
+function siblingsOf(workloads: readonly TimedWorkload[], { input }: RunContext) {
 	const pairs = input.config.measure.looks.at(-1) ?? 0;
 	const isAsked = unchangedMode(input) !== "skip";
 	const single = workloads.filter((timed) => !isSwept(timed));
@@ -157,7 +154,7 @@ export async function* observeEngines(
 	{ input, seen, prepared, ports }: RunContext,
 ): AsyncGenerator<Found> {
 	const { startUp, memoryGrowth, load } = timing.measure;
-	const isDue = (when: MeasureWhen): boolean =>
+	const isDue = (when: MeasureWhen) =>
 		when === "always" || (when === "nightly" && input.isScheduled === true);
 	if (isDue(startUp)) yield* timeStarts(timing, ports);
 	stopIfInterrupted(ports);

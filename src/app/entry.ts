@@ -15,7 +15,7 @@ export async function enterAction(firstLine: string, main: () => Promise<number>
 	process.stdout.write("", () => process.exit(exit));
 }
 
-function isReady(): boolean {
+function isReady() {
 	// Without a listener, Node ends a process at the first failed write.
 	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 	const { node } = process.versions;

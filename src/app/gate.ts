@@ -35,7 +35,7 @@ import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./
 import { ownProcesses } from "./own-processes.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
-import type { GateInput, PreparedRun } from "./run-context.ts";
+import type { PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions extends ConfigOptions {
@@ -138,7 +138,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 
 type Watched = Opening & { config: Config; composition: Composition };
 
-function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch): Night {
+function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch) {
 	const run: Night["run"] = async (side) => {
 		const done = await gate({ ...options, ...side });
 		return done.state === "ran" ? done.result : null;
@@ -146,13 +146,7 @@ function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch
 	return { config, outFolder, watching, run };
 }
 
-async function watchHistory({
-	config,
-	own,
-	outFolder,
-	options,
-	composition,
-}: Watched): Promise<HistoryWatch | null> {
+async function watchHistory({ config, own, outFolder, options, composition }: Watched) {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
@@ -168,7 +162,7 @@ function gateInput(
 	{ options, own, outFolder }: Opening,
 	{ folders, noBase, notes }: OpenedArms,
 	sides: Sides,
-): GateInput {
+) {
 	const head = folders.find((folder) => folder.arm === "head");
 	return {
 		...sides,

@@ -78,7 +78,7 @@ export async function refuseLinks(path: string, place: OutPlace): Promise<void> 
 }
 
 /** null if a person chose a path outside of a repository. */
-function rootOf(path: string, place: OutPlace): string | null {
+function rootOf(path: string, place: OutPlace) {
 	if ("cwd" in place) {
 		const repository = workspaceOf(path, place.cwd);
 		return existsSync(join(repository, ".git")) && isBelow(path, repository) ? repository : null;
@@ -89,7 +89,7 @@ function rootOf(path: string, place: OutPlace): string | null {
 	throw refused(path, `it is below neither the workspace ${workspace} nor the runner's temporary folder`);
 }
 
-async function listTracked(path: string, git: Git): Promise<string[]> {
+async function listTracked(path: string, git: Git) {
 	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
 	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
 		if (error instanceof ToolError && error.code === "tool-missing") return null;
@@ -100,12 +100,12 @@ async function listTracked(path: string, git: Git): Promise<string[]> {
 	return listed.stdout.split("\0").filter((entry) => entry !== "");
 }
 
-function isBelow(path: string, folder: string): boolean {
+function isBelow(path: string, folder: string) {
 	const steps = relative(folder, path);
 	return steps !== "" && steps.split(sep)[0] !== "..";
 }
 
-function refused(path: string, why: string): ConfigError {
+function refused(path: string, why: string) {
 	return new ConfigError({
 		code: "output-refused",
 		message: `The output folder ${path} is refused: ${why}; expected a real folder that only trtgate writes.`,

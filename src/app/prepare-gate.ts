@@ -231,7 +231,6 @@ function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "golden
 	throw new AggregateError([first, ...others], "Several models cannot be checked.");
 }
 
-/** @throws as refuseFaults, if every engine has a fault. */
 export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaults" | "interfaces">): void {
 	const { models, goldenFaults, interfaces } = known;
 	const isUsable = ({ arm, state, spec }: PreparedModel) =>

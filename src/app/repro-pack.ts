@@ -7,7 +7,7 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { copyModel, editModel } from "../adapters/onnxruntime/model-files.ts";
-import { type ConfigError, usageError } from "../core/errors.ts";
+import { usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -37,7 +37,6 @@ interface Packing {
 	out: string;
 }
 
-/** @throws ConfigError if the folder exists, or files are not the run's. */
 export async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
 	const { out } = packing;
 	const opened = await openRun(failure, packing, terminal);
@@ -79,14 +78,14 @@ export async function packRepro(failure: Failure, packing: Packing, terminal: Te
 async function addPart(
 	{ expected, isOwn, golden, verdict }: Part,
 	{ model, result, out }: { model: ModelOnDisk; result: Result; out: string },
-): Promise<void> {
+) {
 	if (isOwn) golden.model.sha256 = (await fileModelReader().read(model.path)).sha256;
 	result.golden = [verdict];
 	await files.makeFolder(dirname(join(out, expected.path)));
 	await files.writeBytes(join(out, expected.path), expected.bytes);
 }
 
-async function copyTensors(paths: readonly string[], folder: string, out: string): Promise<void> {
+async function copyTensors(paths: readonly string[], folder: string, out: string) {
 	for (const path of paths) {
 		const source = (await confine(files, folder, path)) ?? path;
 		await files.makeFolder(dirname(join(out, path)));
@@ -99,7 +98,7 @@ async function partOf(
 	failure: Failure,
 	opened: Packing & Awaited<ReturnType<typeof openRun>>,
 	terminal: Terminal,
-): Promise<Part | null> {
+) {
 	const { run, isWhole, base: folder, model, set, spec } = opened;
 	const found = isWhole ? undefined : findBisection(failure, run);
 	if (found === undefined || set === null) return null;
@@ -135,12 +134,12 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	return { spec, model, set, text, result };
 }
 
-const notOfRun = (path: string): ConfigError =>
+const notOfRun = (path: string) =>
 	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
 
 /** Nothing but the failure, without folders of this machine or the run's. */
-function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]): Result {
-	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }): boolean =>
+function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]) {
+	const isOwn = ({ model, engine, arm }: { model?: string; engine?: string; arm?: string }) =>
 		arm !== "base" && (engine === undefined ? id.startsWith(`${model}/`) : `${model}/${engine}` === id);
 	const { tool, startedAt, backend, environment } = run;
 	const known = { version: tool.version, startedAt, configPath: "", head: { label: "head" }, files: [] };
@@ -150,7 +149,7 @@ function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | u
 		.filter((folder) => folder?.startsWith("/") && folder !== "/")
 		.sort();
 	// Names of tensors may look like paths.
-	const hide = <Part>(part: Part): Part =>
+	const hide = <Part>(part: Part) =>
 		JSON.parse(
 			folders.reduceRight<string>((text, one) => text.replaceAll(`${one}/`, ""), JSON.stringify(part)),
 		);
@@ -163,7 +162,7 @@ function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | u
 }
 
 /** All cases for a verdict on several, or if one alone could not fail. No people, no commands. */
-async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict): Promise<GoldenManifest> {
+async function goldenOf({ manifest, folder }: GoldenSet, verdict?: GoldenVerdict) {
 	const { schemaVersion, goldenId, model, outputs, detections, producer, cases } = manifest;
 	const { backend, version, precision } = producer;
 	const made = { backend, version, precision };
@@ -180,7 +179,7 @@ function commandsOf(
 	{ spec, model }: { spec: EngineSpec; model: ModelOnDisk },
 	{ backend, builds }: Result,
 	golden: GoldenManifest | null,
-): string[] {
+) {
 	const version = parseVersionText(backend.version);
 	const flags = builds[0]?.recipe?.["flags"];
 	if (backend.kind !== "tensorrt" || version === null || flags === undefined) return [];

@@ -6,6 +6,7 @@ import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
 import type { Arrivals } from "../core/load/schedule.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import { optionalLists } from "../core/result-lists.ts";
 import type { GoldenSet } from "../golden/stages/load-goldens.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -21,7 +22,6 @@ export interface Prepared {
 	counterparts: Counterparts;
 	/** The head's recipes under the base's rules. */
 	config: Config;
-	/** Of measured load. */
 	arrivals: Arrivals;
 	plan: Plan;
 }
@@ -76,31 +76,11 @@ export function unchangedMode({
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
 
-type ResultLists = Required<
-	Pick<
-		Result,
-		| "findings"
-		| "builds"
-		| "golden"
-		| "interfaceChanges"
-		| "recipeChanges"
-		| "graphCosts"
-		| "goldenChanges"
-		| "probes"
-		| "bisections"
-		| "sweeps"
-		| "siblings"
-		| "startUps"
-		| "memoryGrowths"
-		| "measuredLoads"
-		| "together"
-		| "errors"
-		| "notes"
-		| "files"
-	>
->;
+const listKeys = ["findings", "builds", "golden", "errors", "notes", "files", ...optionalLists] as const;
 
-export interface Facts extends ResultLists, Pick<Result, "startedAt" | "backend" | "baseBackend"> {
+type Lists = Required<Pick<Result, (typeof listKeys)[number]>>;
+
+export interface Facts extends Lists, Pick<Result, "startedAt" | "backend" | "baseBackend"> {
 	/** null after the last stage. */
 	stage: string | null;
 	config: Config;
@@ -114,31 +94,14 @@ export interface Facts extends ResultLists, Pick<Result, "startedAt" | "backend"
 }
 
 export const noFacts = {
+	...(Object.fromEntries(listKeys.map((key) => [key, []])) as unknown as Lists),
 	stage: "start",
 	counterparts: new Map(),
 	environment: {},
-	findings: [],
 	shapes: new Map(),
-	builds: [],
-	golden: [],
-	interfaceChanges: [],
-	recipeChanges: [],
 	droppedCases: new Map(),
-	graphCosts: [],
-	goldenChanges: [],
 	untested: [],
-	probes: [],
-	bisections: [],
-	sweeps: [],
-	siblings: [],
-	startUps: [],
-	memoryGrowths: [],
-	measuredLoads: [],
-	together: [],
 	rows: [],
-	errors: [],
-	notes: [],
-	files: [],
 };
 
 /** Lists are appended; rows replace those of the same id. */
@@ -153,7 +116,6 @@ export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {
 	return { ...facts, ...Object.fromEntries(added), rows: [...all.values()] };
 }
 
-/** @throws ToolError interrupted. */
 export function stopIfInterrupted({ interrupt }: Ports): void {
 	const reason = interrupt.reason();
 	if (reason === null) return;

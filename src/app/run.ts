@@ -1,6 +1,6 @@
 // One run of the gate, its stages in order from top to bottom.
 import { createHash } from "node:crypto";
-import type { Finding, GoldenChange, Result } from "../../generated/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
 import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
@@ -132,7 +132,7 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	yield* explainWorkloads(timing.workloads, run);
 }
 
-function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly string[]> {
+function droppedCases({ goldens, counterparts }: Prepared) {
 	return new Map(
 		[...goldens].flatMap(([id, { manifest, ofBase }]) => {
 			const kept = new Set(manifest.cases.map((golden) => golden.id));
@@ -142,7 +142,7 @@ function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly
 	);
 }
 
-function enterStage(stage: string, ports: Ports): Found {
+function enterStage(stage: string, ports: Ports) {
 	stopIfInterrupted(ports);
 	return { stage };
 }
@@ -151,7 +151,7 @@ async function reviewChanges(
 	{ goldens, counterparts }: Prepared,
 	{ arms, config, baseConfig }: GateInput,
 	ports: Ports,
-): Promise<GoldenChange[]> {
+) {
 	const base = arms.find((folder) => folder.arm === "base");
 	if (base === undefined) return [];
 	const headEngines = engineSpecs(config);
@@ -168,7 +168,7 @@ function runPreflight(
 	{ config }: GateInput,
 	{ backend, baseBackend }: Facts,
 	ports: Ports,
-): Finding[] {
+) {
 	const { kind, version, memoryBytes: gpuMemoryBytes, computeCapability } = backend;
 	const tensorrt = kind === "tensorrt" ? version : undefined;
 	const machine = { backend: kind, tensorrt, gpuMemoryBytes, computeCapability };
@@ -224,7 +224,7 @@ async function* buildEngines({
 	};
 }
 
-function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
+function recipeHashes(models: readonly PreparedModel[]) {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));

@@ -1,7 +1,6 @@
 // The first signal stops the run and lets it conclude; the second ends the process.
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** @returns removes the listeners. */
 export function stopOnSignals(stop: (reason: string) => void): () => void {
 	let isStopping = false;
 	const listeners = signals.map((signal) => {

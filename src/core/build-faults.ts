@@ -34,7 +34,7 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	return [...faults.values()];
 }
 
-const isOtherStart = (base: BuildRecord, head: BuildRecord): boolean =>
+const isOtherStart = (base: BuildRecord, head: BuildRecord) =>
 	base.recipe?.["tensorrt"] !== head.recipe?.["tensorrt"] && base.hadKernelTimings !== head.hadKernelTimings;
 
 export function buildTimesApart({

@@ -74,8 +74,6 @@ export const platformCodes = [
 export type PlatformCode = (typeof platformCodes)[number];
 
 export const bugCodes = ["internal"] as const;
-type BugCode = (typeof bugCodes)[number];
-
 export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;
@@ -104,7 +102,7 @@ abstract class GateError<Code extends string> extends Error implements Fault<Cod
 export class ConfigError extends GateError<ConfigCode> {}
 export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
-export class BugError extends GateError<BugCode> {}
+export class BugError extends GateError<(typeof bugCodes)[number]> {}
 
 export function usageError(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, fix });
@@ -128,7 +126,6 @@ export function asFailure(error: unknown): Fault<ToolCode> {
 	throw error;
 }
 
-/** Faults by the code of the failed system call. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],
@@ -138,7 +135,6 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
-/** Explains a message such as `spawn EMFILE`; null for all others. */
 export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];

@@ -3,6 +3,7 @@
 import type { DType } from "../../generated/golden.ts";
 import { encodeTensor } from "../golden/core/record/generators/encode.ts";
 import type { InputConfig } from "./config/config.ts";
+import { normalSource, uniformSource } from "./stats/random.ts";
 
 export interface FilledInput {
 	dtype: DType;
@@ -11,22 +12,6 @@ export interface FilledInput {
 }
 
 export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
-
-/** Uniform in [0, 1): splitmix32 with the constants of MurmurHash3's 32-bit finaliser. */
-export function uniformSource(seed: number): () => number {
-	let state = seed | 0;
-	return () => {
-		state = (state + 0x9e3779b9) | 0;
-		let bits = state;
-		bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-		bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-		return ((bits ^ (bits >>> 16)) >>> 0) / 4_294_967_296;
-	};
-}
-
-export function normalSource(uniform: () => number): () => number {
-	return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-}
 
 /**
  * Little-endian. `index` distinguishes the inputs. For `normal` and `uniform`, integers and bools are 0 or 1: valid as
@@ -37,7 +22,7 @@ export function fillInput(input: FilledInput, seed: number, index: number): Uint
 	return encodeTensor(input.dtype, input.shape, drawer(input, uniform)).data;
 }
 
-function drawer(input: FilledInput, uniform: () => number): () => number {
+function drawer(input: FilledInput, uniform: () => number) {
 	const { fill } = input;
 	if (typeof fill === "number") return () => fill;
 	if (typeof fill !== "string") return () => fill[0] + Math.floor(uniform() * (fill[1] - fill[0] + 1));

@@ -32,13 +32,13 @@ export function toProblem(
 		: describeError(first, root, schema);
 }
 
-function rank(error: ErrorObject): number {
+function rank(error: ErrorObject) {
 	const depth = parsePointer(error.instancePath).length;
 	if (error.keyword === "additionalProperties" || error.propertyName !== undefined) return 1000 + depth;
 	return error.keyword === "oneOf" ? depth - 0.5 : depth;
 }
 
-function describeError(error: ErrorObject, root: unknown, schema: unknown): SchemaProblem {
+function describeError(error: ErrorObject, root: unknown, schema: unknown) {
 	const { instancePath, keyword, params } = error;
 	const known = knownKeys(error, schema);
 	if (keyword === "additionalProperties")
@@ -65,7 +65,7 @@ function describeError(error: ErrorObject, root: unknown, schema: unknown): Sche
 	};
 }
 
-function unknownKey(pointer: string, key: string, known: readonly string[]): SchemaProblem {
+function unknownKey(pointer: string, key: string, known: readonly string[]) {
 	const meant = didYouMean(key, known);
 	const fix = meant === undefined ? "Remove the key." : `Write "${meant}".`;
 	const expected = known.length === 0 ? "no such key" : `one of the keys ${known.join(", ")}`;
@@ -92,7 +92,7 @@ const expectations: Readonly<Record<string, (limit: number, params: ErrorObject[
 	uniqueItems: () => "entries that differ",
 };
 
-function expectedOf({ keyword, params }: ErrorObject): string {
+function expectedOf({ keyword, params }: ErrorObject) {
 	return expectations[keyword]?.(Number(params["limit"]), params) ?? "another value";
 }
 
@@ -102,13 +102,13 @@ const patternLabels: Readonly<Record<string, string>> = {
 };
 
 /** Keys of the schema node in an error's path, e.g. `#/$defs/case/additionalProperties`. */
-function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown): string[] {
+function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown) {
 	const holder = parentPointer(schemaPath.replace(/^#/, "")) ?? "";
 	if (holder === "" && instancePath !== "") return [];
 	const properties = valueAt(schema, `${holder}/properties`);
 	return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
 
-function stringsOf(value: unknown): string[] {
+function stringsOf(value: unknown) {
 	return Array.isArray(value) ? value.map(String) : [];
 }

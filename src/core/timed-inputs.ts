@@ -6,13 +6,14 @@ import {
 	positionsBeside,
 } from "../golden/core/record/generators/defaults.ts";
 import type { InputConfig } from "./config/config.ts";
-import type { Fill, FilledInput } from "./fill.ts";
+import type { FilledInput } from "./fill.ts";
 import { toDType } from "./onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
 import { feeds, type OnnxModel } from "./onnx/model.ts";
 
-type Shapes = Readonly<Record<string, readonly number[]>>;
-export type ShapesToInputs = (shapes: Shapes) => (FilledInput & { name: string })[];
+export type ShapesToInputs = (
+	shapes: Readonly<Record<string, readonly number[]>>,
+) => (FilledInput & { name: string })[];
 
 export function timedInputsOf(
 	model: OnnxModel,
@@ -42,7 +43,7 @@ export function timedInputsOf(
 	};
 }
 
-function fillBy(generator: DefaultGenerator | null | undefined, positions: number): Fill {
+function fillBy(generator: DefaultGenerator | null | undefined, positions: number) {
 	const { kind, range } = generator?.specs[0] ?? { kind: "normal" };
 	if (kind === "zeros" || kind === "ones") return kind;
 	if (kind === "length") return positions;

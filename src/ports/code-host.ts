@@ -46,7 +46,6 @@ type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>
 interface Authored {
 	body: string;
 	author: { login: string; type: string } | null;
-	/** Name to show to people. */
 	url: string;
 }
 
@@ -215,7 +214,6 @@ export interface HostedPull {
 	number: number;
 	title: string;
 	body: string;
-	/** Name to show to people. */
 	url: string;
 }
 

@@ -149,7 +149,7 @@ const engineFaults = [
 ];
 
 /** Wrong dimensions and calibration data are a fault of this engine only. */
-async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {
+async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob) {
 	try {
 		return await backend.build(job);
 	} catch (error) {
@@ -158,7 +158,7 @@ async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Pro
 	}
 }
 
-function describeFault(fault: ConfigError): Pick<BuildRecord, "failure" | "log"> {
+function describeFault(fault: ConfigError) {
 	const { code, message, fix = "", excerpt = [], log } = fault;
 	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, log };
 }
@@ -166,7 +166,7 @@ function describeFault(fault: ConfigError): Pick<BuildRecord, "failure" | "log">
 function notBuilt(
 	{ spec: { model, engine }, arm }: Pick<BuildJob, "spec" | "arm">,
 	state: "missing" | "skipped" | "refused",
-): BuildRecord {
+) {
 	const of = { model: model.name, engine: engine.name, arm, precision: engine.precision };
 	return { ...of, state, durationMs: 0, warnings: [] };
 }

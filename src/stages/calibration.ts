@@ -19,7 +19,7 @@ export async function* calibrationCases(
 	}
 }
 
-function notFinite(id: string, input: string): ConfigError {
+function notFinite(id: string, input: string) {
 	const place = `Input ${JSON.stringify(input)} of calibration case ${JSON.stringify(id)}`;
 	const message = `${place} has NaN or infinite values, from which no range follows.`;
 	return new ConfigError({ code: "tensor-invalid", message, fix: "Replace the case or leave it out." });

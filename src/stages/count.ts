@@ -1,13 +1,13 @@
 // Counts the work of each workload, base and head in parallel processes.
 
-import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
+import type { Comparison } from "../../generated/result.ts";
 import { unknownChange } from "../core/compare/verdict.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
+import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Measured } from "./measure.ts";
 import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
@@ -56,11 +56,7 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	return { rows: [{ ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt !== null && { doubt }) }] };
 }
 
-async function countBoth(
-	timed: TimedWorkload,
-	input: CountInput,
-	ports: CountPorts,
-): Promise<Record<Arm, CountResult | null>> {
+async function countBoth(timed: TimedWorkload, input: CountInput, ports: CountPorts) {
 	const run = async (engine: BuiltEngine | undefined) => {
 		if (engine === undefined) return null;
 		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
@@ -71,7 +67,7 @@ async function countBoth(
 	return { base, head };
 }
 
-function rowOf(timed: TimedWorkload, work: Comparison): WorkloadResult {
+function rowOf(timed: TimedWorkload, work: Comparison) {
 	return {
 		...identityOf(timed),
 		verdict: work.verdict,

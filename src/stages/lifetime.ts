@@ -9,7 +9,6 @@ import {
 	totalMs,
 	type WorkerFigures,
 } from "../core/compare/lifetime.ts";
-import type { Pair } from "../core/compare/pairs.ts";
 import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordError, ToolError } from "../core/errors.ts";
@@ -23,7 +22,7 @@ import { tensorBytes } from "../golden/core/tensor/tensor.ts";
 import type { Backend, BuiltEngine, InferJob, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { MeasureInput } from "./measure.ts";
-import { engineOf, inputsOf } from "./time-pair.ts";
+import { armsOf, engineOf, inputsOf } from "./time-pair.ts";
 import { identicalEngines, isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export type LifetimePorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "infer"> };
@@ -32,7 +31,6 @@ export type LifetimeFound = Partial<
 	Pick<Result, "startUps" | "memoryGrowths" | "measuredLoads" | "together" | "errors" | "notes">
 >;
 
-/** @throws ToolError of the engine. */
 export type Observe = (
 	job: Pick<InferJob, "engine" | "beside" | "mode" | "cases">,
 ) => Promise<readonly WorkerFigures[]>;
@@ -80,12 +78,12 @@ export async function* eachOf<Item extends { head: BuiltEngine }>(
 export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGenerator<LifetimeFound> {
 	const first = new Map([...input.workloads].reverse().map((one) => [one.workload.engineId, one]));
 	const family = Math.max(1, [...first.values()].filter(({ base }) => base).length);
-	const work = async (timed: TimedWorkload, observe: Observe): Promise<LifetimeFound> => {
+	const work = async (timed: TimedWorkload, observe: Observe) => {
 		const { model, engine } = timed.head.spec;
 		const { looks } = input.measure;
 		const { warn, fail = 0.1 } = engine.gates.startUp;
 		const options = { minimalEffect: warn ?? fail, looks, share: 1 / family };
-		const judge = (starts: Starts): Comparison => judgePairs(pairsOf(starts), options);
+		const judge = (starts: Starts) => judgePairs(pairsOf(starts), options);
 		const isSame = isIdentical(timed, input.measure);
 		const starts: Starts = isSame ? { base: [], head: [] } : await startPairs(timed, looks, [observe, judge]);
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
@@ -98,7 +96,7 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 
 type Starts = Record<Arm, Start[]>;
 
-function pairsOf({ base, head }: Starts): Pair[] {
+function pairsOf({ base, head }: Starts) {
 	const [bases = [], heads = []] = [base, head].map((own) => own.filter(({ cold }) => !cold).map(totalMs));
 	return bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
 }
@@ -112,10 +110,10 @@ async function startPairs(
 	timed: TimedWorkload,
 	looks: readonly number[],
 	[observe, judge]: readonly [Observe, judge: (starts: Starts) => Comparison],
-): Promise<Starts> {
+) {
 	const starts: Starts = { base: [], head: [] };
-	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
-	const startAll = async (order: readonly Arm[], mode: "warm" | "cold"): Promise<void> => {
+	const arms = armsOf(timed.base !== undefined);
+	const startAll = async (order: readonly Arm[], mode: "warm" | "cold") => {
 		for (const arm of order) {
 			const cases = [{ id: "start", inputs: tensorsOf(inputsOf(timed, arm)), runs }];
 			const [start] = await observe({ engine: engineOf(timed, arm), mode, cases });
@@ -126,7 +124,7 @@ async function startPairs(
 	for (const arm of arms) starts[arm] = [];
 	const most = timed.base ? looks.at(-1) : runsWithoutBase;
 	for (const [pair, first] of timed.firstArms.slice(0, most).entries()) {
-		await startAll(first === arms[0] ? arms : arms.toReversed(), "warm");
+		await startAll(armsOf(timed.base !== undefined, first), "warm");
 		if (timed.base && looks.includes(pair + 1) && shouldStop(judge(starts))) break;
 	}
 	for (let count = 0; count < coldStarts; count += 1) {
@@ -151,7 +149,7 @@ export function soakEngines(
 	const heads = engines.filter(({ arm, record }) => arm === "head" && record.sharedWithBase !== true);
 	const items = heads.map((head) => ({ head }));
 	const budgetMs = Math.min(60_000, Math.floor(input.measure.timeoutMs / 10));
-	const work = async ({ head }: { head: BuiltEngine }, observe: Observe): Promise<LifetimeFound> => {
+	const work = async ({ head }: { head: BuiltEngine }, observe: Observe) => {
 		const { model, engine } = head.spec;
 		const limit = engine.gates.memoryGrowth;
 		const shapes = casesOf(head);

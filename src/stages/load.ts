@@ -83,7 +83,7 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	});
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
-	const judge = (runs: readonly ServedRun[]): MeasuredLoad["points"] =>
+	const judge = (runs: readonly ServedRun[]) =>
 		points.map((at, index) => {
 			const loads = runs.flatMap((run) => {
 				const one = run.atRates[index];
@@ -111,18 +111,16 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	return { measuredLoads: [measured], notes: failure ? [] : repeatedNotes(name, repeated) };
 }
 
-type Serving = { schedules: readonly Float64Array[]; input: LoadInput; ports: LoadPorts };
-
 function pointsOf(
 	{ arrivals, measure: { load } }: LoadInput,
 	{ capacity, slo }: { capacity: number; slo: number | undefined },
-): { share: number | null; ratePerSecond: number }[] {
+) {
 	if (typeof arrivals !== "string") return [{ share: null, ratePerSecond: ratePerSecond(arrivals) }];
 	const usual = { share: load.at, ratePerSecond: load.at * capacity };
 	return slo === undefined ? [usual] : [usual, { share: null, ratePerSecond: slo }];
 }
 
-function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }): Float64Array {
+function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }) {
 	const wanted = Math.round((perSecond * input.measure.load.durationMs) / 1000);
 	const count = Math.min(mostRequests, Math.max(leastRequests, wanted));
 	return schedule(input.arrivals, { seed, count, perSecond });
@@ -132,15 +130,15 @@ function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: L
 async function serve(
 	{ timed, batches, request, load }: Target,
 	run: Paired,
-	{ schedules, input, ports }: Serving,
-): Promise<ServedRun> {
+	{ schedules, input, ports }: { schedules: readonly Float64Array[]; input: LoadInput; ports: LoadPorts },
+) {
 	const capacityPerMs = load.capacityPerSecond / 1000;
 	const closedMs = closedShare * input.measure.load.durationMs;
-	const closed = batches.map((batch): LoadRequest => {
+	const closed = batches.map((batch) => {
 		const rounds = Math.ceil(Math.min(2000, Math.max(10, (capacityPerMs * closedMs) / batch)));
 		return { ...request, maxBatch: batch, arrivalsMs: new Float64Array(batch * rounds) };
 	});
-	const open = schedules.map((arrivalsMs): LoadRequest => ({ ...request, arrivalsMs }));
+	const open = schedules.map((arrivalsMs) => ({ ...request, arrivalsMs }));
 	const asked = [...closed, ...open].map((one, index) => ({ id: `load ${index}`, inputs: {}, load: one }));
 	const cases = [{ id: "inputs", inputs: tensorsOf(inputsOf(timed, run.arm)) }, ...asked];
 	const found = await ports.observe({ engine: engineOf(timed, run.arm), mode: "load", cases });

@@ -1,5 +1,5 @@
 // Times workloads: base and head in interleaved pairs of processes, until the comparison is decided.
-import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
+import type { Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
 import { chooseRunLength, pacedLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
@@ -15,6 +15,7 @@ import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
 import {
+	armsOf,
 	discarded,
 	discardInvalid,
 	engineOf,
@@ -107,11 +108,7 @@ async function measureWorkload(
 }
 
 /** Why the timing ends early; null to go on. */
-function endOf(
-	failure: ToolFailure | null,
-	timed: TimedWorkload,
-	{ interrupt }: MeasurePorts,
-): { override: Partial<Comparison>; errors?: [ErrorRecord] } | null {
+function endOf(failure: ToolFailure | null, timed: TimedWorkload, { interrupt }: MeasurePorts) {
 	if (interrupt.reason() !== null)
 		return { override: { verdict: "inconclusive", reason: "The timing was interrupted." } };
 	if (failure === null) return null;
@@ -150,10 +147,9 @@ async function measureUntilValid(
 	return null;
 }
 
-async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
+async function measurePair(pair: number, timing: Timing, ports: MeasurePorts) {
 	const { timed, input, length } = timing;
-	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
-	const arms = timed.base ? both : (["head"] as const);
+	const arms = armsOf(timed.base !== undefined, timed.firstArms[pair]);
 	const common = { ...commonOf(timed, input), ...length };
 	for (;;) {
 		const order = timing.runs.length;
@@ -176,9 +172,9 @@ function commonOf({ workload }: TimedWorkload, { measure }: MeasureInput) {
 }
 
 /** Runs one short process per side, which warms caches and shows how long runs have to be. */
-async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
+async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts) {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
-	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	const arms = armsOf(timed.base !== undefined);
 	const pilots: Float64Array[] = [];
 	for (const arm of arms) {
 		if (ports.interrupt.reason() !== null) break;
@@ -201,7 +197,7 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 	return chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams });
 }
 
-function paceNotes({ everyMs = Infinity }: WorkloadConfig, { head }: RunsCompared): string[] {
+function paceNotes({ everyMs = Infinity }: WorkloadConfig, { head }: RunsCompared) {
 	if (head === null || head.medianMs < everyMs) return [];
 	return [
 		`An inference takes ${formatMs(head.medianMs)}, so at an interval of ${formatMs(everyMs)} the GPU was never idle.`,
@@ -213,7 +209,7 @@ function rowOf(
 	{ timed, input, replaced, ...timing }: Timing,
 	compared: RunsCompared,
 	override: Partial<Comparison>,
-): WorkloadResult {
+) {
 	const latency = { ...compared.latency, ...override };
 	const runs = timing.runs.map(({ run }) => run);
 	const gpu = workloadGpu(runs, latency.estimate);

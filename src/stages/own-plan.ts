@@ -21,7 +21,7 @@ const fixOfFile = "Let it write the file that build.plan names, anew in each run
 export async function getPlan(build: OwnBuildConfig, job: PlanJob, ports: PlanPorts): Promise<string> {
 	const { command, env = [], plan } = build;
 	const { id, folder } = job;
-	const changed = async (): Promise<number | null> => {
+	const changed = async () => {
 		const path = await confine(ports.files, folder, plan);
 		return path === null ? null : ports.files.changedMs(path);
 	};
@@ -47,7 +47,7 @@ async function runCommand(
 	build: { command: string; env: readonly string[] },
 	{ id, folder: cwd, logPath, timeoutMs }: PlanJob,
 	ports: PlanPorts,
-): Promise<string> {
+) {
 	const log = logPath.replace(/(\.log)?$/, "-command.log");
 	const what = `The build command of ${id}`;
 	const result = await ports.shell.run(build, { cwd, logPath: log, timeoutMs, what });

@@ -2,7 +2,6 @@
 
 import type { BackendFacts, Finding } from "../../generated/result.ts";
 import { formatPointer } from "../core/config/pointer.ts";
-import type { PreflightContext } from "../core/onnx/findings/subject.ts";
 import { findingKey, preflight as findingsOf } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
@@ -69,7 +68,7 @@ function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Findin
 	];
 }
 
-function contextOf({ model, engine }: EngineSpec, input: PreflightInput): PreflightContext {
+function contextOf({ model, engine }: EngineSpec, input: PreflightInput) {
 	const { models: _, baseTensorrt: __, ...machine } = input;
 	return {
 		...machine,

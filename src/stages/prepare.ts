@@ -14,13 +14,8 @@ import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
-interface Side {
-	folder: ArmFolder;
-	specs: readonly EngineSpec[];
-}
-
 interface PrepareInput {
-	sides: readonly Side[];
+	sides: readonly { folder: ArmFolder; specs: readonly EngineSpec[] }[];
 	/** The base's own config names its engines, so it should have their files. */
 	hasBaseConfig: boolean;
 	backend: BackendFacts["kind"];

@@ -65,7 +65,7 @@ export function compareInterfaces(models: readonly PreparedModel[]) {
 	return { changes: [...changes.values()], engines };
 }
 
-function narrowerRanges({ engine: base }: EngineSpec, { engine: head }: EngineSpec): InterfaceRow[] {
+function narrowerRanges({ engine: base }: EngineSpec, { engine: head }: EngineSpec) {
 	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
 		const is = head.dims[name];
 		if (is === undefined || (is.min <= was.min && is.max >= was.max)) return [];

@@ -76,7 +76,6 @@ const folders: Result["files"] = [
 	{ path: "engines", what: "the engines of base and head" },
 ];
 
-/** Paths relative to the output folder. */
 export async function filesOfRun(
 	outFolder: string,
 	explained: Result["files"],

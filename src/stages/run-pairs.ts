@@ -7,7 +7,7 @@ import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
 import type { LifetimePorts } from "./lifetime.ts";
-import { replacementCap, unstable } from "./time-pair.ts";
+import { armsOf, replacementCap, unstable } from "./time-pair.ts";
 
 export interface Paired {
 	arm: Arm;
@@ -49,7 +49,7 @@ interface Watched<Run> {
 	toMs: number;
 }
 
-async function runWatched<Run extends Paired>(work: Work<Run>, ports: WatchedPorts): Promise<Ran<Run>> {
+async function runWatched<Run extends Paired>(work: Work<Run>, ports: WatchedPorts) {
 	const { looks, isCompared, judge } = work;
 	const most = (isCompared ? looks.at(-1) : runsWithoutBase) ?? 0;
 	const left = new Set(Array.from({ length: most }, (_, pair) => pair));
@@ -85,10 +85,9 @@ async function runPair<Run>(
 	{ isCompared, firstArms, run }: Work<Run>,
 	pair: number,
 	{ clock }: WatchedPorts,
-): Promise<Watched<Run>[]> {
-	const arms: readonly Arm[] = isCompared ? ["base", "head"] : ["head"];
+) {
 	const ran: Watched<Run>[] = [];
-	for (const arm of firstArms[pair] === "head" ? arms.toReversed() : arms) {
+	for (const arm of armsOf(isCompared, firstArms[pair])) {
 		const fromMs = clock.now();
 		ran.push({ fromMs, run: await run({ arm, pair }), toMs: clock.now() });
 	}
@@ -100,7 +99,7 @@ function invalidPairs<Run extends Paired>(
 	watched: readonly Watched<Run>[],
 	{ fault }: Work<Run>,
 	{ telemetry }: WatchedPorts,
-): ReadonlyMap<number, string> {
+) {
 	const reasons = watched.flatMap(({ run, fromMs, toMs }) => {
 		const gpu = telemetry.window(fromMs, toMs);
 		// A process also loads and waits, so its mean clock and share of computing say nothing.

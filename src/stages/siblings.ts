@@ -11,7 +11,6 @@ export interface SiblingPair {
 	/** Its base is the sibling. */
 	timed: TimedWorkload;
 	against: string;
-	/** Why there is nothing to time. */
 	obstacle?: string;
 }
 

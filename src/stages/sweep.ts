@@ -39,20 +39,16 @@ export async function* measureSweeps(
 }
 
 /** One size says that engines have the same bytes, or that they cannot run. */
-function nextOf(
-	timed: SweptWorkload,
-	points: readonly SweepPoint[],
-	{ measure: settings }: SweepInput,
-): number | null {
+function nextOf(timed: SweptWorkload, points: readonly SweepPoint[], { measure: settings }: SweepInput) {
 	const isFutile = isIdentical(timed, settings) || points.at(-1)?.row.head === null;
 	return isFutile && points.length > 0 ? null : nextSize(timesOf(points), timed.sweep);
 }
 
-function withoutFiles(row: WorkloadResult): WorkloadResult {
+function withoutFiles(row: WorkloadResult) {
 	return { ...row, runs: row.runs.map(({ samples: _, ...run }) => run) };
 }
 
-function atSize(timed: SweptWorkload, size: number, { seed, measure: { looks } }: SweepInput): TimedWorkload {
+function atSize(timed: SweptWorkload, size: number, { seed, measure: { looks } }: SweepInput) {
 	const { workload, sweep, firstArms: order } = timed;
 	const id = `${workload.id}/${size}`;
 	const config = { ...workload.config, dims: { ...workload.config.dims, [sweep.dim]: size } };

@@ -55,6 +55,12 @@ export async function timePair(
 	return { runs };
 }
 
+/** In the order in which they run. */
+export function armsOf(isCompared: boolean, first?: Arm): readonly Arm[] {
+	if (!isCompared) return ["head"];
+	return first === "head" ? ["head", "base"] : ["base", "head"];
+}
+
 export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
 	return arm === "base" && timed.base ? timed.base : timed.head;
 }

@@ -1,5 +1,5 @@
 // Runs two engines at once in one process, base and head in pairs of processes: TensorRT only.
-import type { Arm, Comparison, TogetherResult, TogetherSide } from "../../generated/result.ts";
+import type { Arm, Comparison } from "../../generated/result.ts";
 import { type JudgeOptions, judgePairs } from "../core/compare/verdict.ts";
 import { ToolError } from "../core/errors.ts";
 import type { TogetherRun } from "../core/load/measured.ts";
@@ -51,10 +51,10 @@ async function measureTwo(
 	both: Two["both"],
 	input: MeasureInput,
 	ports: WatchedPorts & { observe: Observe },
-): Promise<LifetimeFound> {
+) {
 	const { looks } = input.measure;
 	const isCompared = both.every(({ base }) => base !== undefined);
-	const run = async (at: Paired): Promise<Run> => ({
+	const run = async (at: Paired) => ({
 		...(await runOnce(both, at.arm, { input, ports })),
 		...at,
 	});
@@ -74,7 +74,7 @@ async function runOnce(
 	[own, other]: Two["both"],
 	arm: Arm,
 	{ input, ports }: { input: MeasureInput; ports: { observe: Observe } },
-): Promise<TogetherRun> {
+) {
 	const atOnceMs = Math.round(shareOfRun * input.measure.load.durationMs);
 	const cases = [
 		{ id: "own", inputs: tensorsOf(inputsOf(own, arm)) },
@@ -95,7 +95,7 @@ function resultOf(
 	[timed, other]: Two["both"],
 	index: number,
 	{ runs, input }: { runs: readonly Run[]; input: MeasureInput },
-): TogetherResult {
+) {
 	const { looks } = input.measure;
 	const { warn, fail = 0.1 } = timed.workload.config.gates.latency;
 	const options: JudgeOptions = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
@@ -103,7 +103,7 @@ function resultOf(
 	const middle = (figure: "aloneMs" | "togetherMs") => (run: Run) => median([...(run[figure][index] ?? [])]);
 	const heads = of("head").map(middle("togetherMs"));
 	const pairs = of("base").map((run, at) => ({ base: middle("togetherMs")(run), head: heads[at] ?? NaN }));
-	const side = (arm: Arm): TogetherSide | null => {
+	const side = (arm: Arm) => {
 		const own = of(arm);
 		if (own.length === 0) return null;
 		const over = (figure: "aloneMs" | "togetherMs") => median(own.map(middle(figure)));

@@ -56,23 +56,17 @@ async function tryRound(search: SizeSearch, input: TryInput, ports: RecordPorts)
 	return null;
 }
 
-function label(sizes: Sizes): string {
+function label(sizes: Sizes) {
 	return [...sizes].map(([name, size]) => `${name} ${size}`).join(", ");
 }
 
-async function runAll(
-	round: readonly Sizes[],
-	input: TryInput & { stopAtFirst?: true },
-	ports: RecordPorts,
-): Promise<Extract<InferResult, { state: "done" }>["cases"] | string> {
+async function runAll(round: readonly Sizes[], input: TryInput & { stopAtFirst?: true }, ports: RecordPorts) {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) return "there is no ONNX Runtime";
-	const cases = round.map(
-		(sizes, index): InferCase => ({
-			id: String(index),
-			inputs: input.feed(fillShapes(input.bound, sizes) ?? {}),
-		}),
-	);
+	const cases = round.map((sizes, index) => ({
+		id: String(index),
+		inputs: input.feed(fillShapes(input.bound, sizes) ?? {}),
+	}));
 	const result = await ports.reference.run({
 		model: input.model,
 		cases,
@@ -86,9 +80,7 @@ async function runAll(
 	return result.failure.code === "tool-timeout" ? "time ran out" : result.failure.message;
 }
 
-function faultOf(
-	answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined,
-): string | null | undefined {
+function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined) {
 	if (answer === undefined) return undefined;
 	if (answer.state === "failed") return answer.message;
 	const empty = Object.entries(answer.outputs).find(([, { shape }]) => shape.includes(0));

@@ -72,11 +72,11 @@ interface ReadySides {
 	base: ReadyModel | undefined;
 }
 
-function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string, Known>): WorkloadShapes {
+function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string, Known>) {
 	const { sweep } = workload.config;
 	if (sweep === undefined) return shapesAtSizes(workload, sides, known);
 	const { dim, from, to } = sweep;
-	const at = (size: number): Workload => {
+	const at = (size: number) => {
 		const config = { ...workload.config, dims: { ...workload.config.dims, [dim]: size } };
 		return { ...workload, config };
 	};
@@ -88,7 +88,7 @@ function shapeWorkload(workload: Workload, sides: ReadySides, known: Map<string,
 }
 
 /** The least power of two by which the model lets a size grow; a net that halves a picture needs even sizes. */
-function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig): number {
+function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig) {
 	for (let step = 1; step < to - from; step *= 2) {
 		try {
 			inputsAt(from + step);
@@ -100,11 +100,7 @@ function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig): number 
 	return to - from;
 }
 
-function shapesAtSizes(
-	workload: Workload,
-	{ head, base }: ReadySides,
-	known: Map<string, Known>,
-): WorkloadShapes {
+function shapesAtSizes(workload: Workload, { head, base }: ReadySides, known: Map<string, Known>) {
 	if (workload.config.ofBase === true && base !== undefined) {
 		const inputs = timedInputs(workload, base, known);
 		const headDiffers = differenceOf(head, base, inputs) ?? outsideProfiles(head, inputs);
@@ -122,7 +118,7 @@ function located(
 	{ config: { pointer } }: Workload,
 	{ engine, model }: EngineSpec,
 	config: Pick<Config, "sources">,
-): ConfigError {
+) {
 	const key = (fault.pointer ?? pointer).slice(pointer.length);
 	const place = placeOfInherited(config, { holders: [engine.pointer, model.pointer, pointer], key });
 	return new ConfigError({ ...faultOf(fault), ...place });
@@ -133,7 +129,7 @@ interface Known {
 	inputsAt: ShapesToInputs;
 }
 
-function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Known>): TimedInput[] {
+function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Known>) {
 	const { inputs, name } = head.spec.model;
 	const { onnx, sha256 } = head.model;
 	const source = { dims: workload.config.dims, inputs, pointer: workload.config.pointer };
@@ -149,11 +145,7 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 }
 
 /** @param inputs of `source`, without the types that cannot be fed. */
-function differenceOf(
-	{ arm, model }: ReadyModel,
-	source: ReadyModel,
-	inputs: readonly TimedInput[],
-): string | null {
+function differenceOf({ arm, model }: ReadyModel, source: ReadyModel, inputs: readonly TimedInput[]) {
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
 	const types = new Map(feeds(source.model.onnx.graph).map(({ name, dtype }) => [name, dtype]));
 	for (const input of inputs) {
@@ -168,7 +160,7 @@ function differenceOf(
 }
 
 /** Sizes of dimensions that the config does not name are left to the builder. */
-function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]): string | null {
+function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]) {
 	const outside = spec.engine.profiles.map((profile) => {
 		const shapesAt = (which: "min" | "max") =>
 			resolveShapes(model.onnx, {
@@ -191,7 +183,7 @@ function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly Time
 	return `input ${first.name} ${formatDims(first.shape)} is outside what the ${arm}'s engine holds, ${formatDims(least)} to ${formatDims(most)}`;
 }
 
-function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
+function accepts(feed: OnnxValue, shape: readonly number[]) {
 	if (feed.dims === null) return true;
 	return (
 		feed.dims.length === shape.length &&

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { DType } from "../../generated/golden.ts";
-import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
+import { type FilledInput, fillInput } from "../../src/core/fill.ts";
+import { uniformSource } from "../../src/core/stats/random.ts";
 import oracle from "../oracles/ort_fill.json" with { type: "json" };
 
 const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput => ({

@@ -87,7 +87,6 @@ interface Side {
 	repository: string;
 }
 
-/** @param name a folder or a git ref; absent: the config's folder. */
 async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
 	const path = resolve(request.cwd, name ?? request.home);
@@ -133,7 +132,7 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 }
 
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
-async function whyNoCommit(repository: string, { processes }: Opening): Promise<string> {
+async function whyNoCommit(repository: string, { processes }: Opening) {
 	const fix =
 		"Install git in the job's image, or in a step before actions/checkout, which needs it for the history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
@@ -152,7 +151,7 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-async function openFoundBase(head: Side, commit: string, opening: Opening): Promise<ArmFolder | string> {
+async function openFoundBase(head: Side, commit: string, opening: Opening) {
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
@@ -179,14 +178,12 @@ async function openFoundBase(head: Side, commit: string, opening: Opening): Prom
 	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
 }
 
-type Found = Extract<FoundBase, { state: "found" }>;
-
 /** The base that the config names instead of `target`; it must be part of the target branch. */
 async function otherBase(
-	target: Found,
+	target: Extract<FoundBase, { state: "found" }>,
 	search: BaseSearch & { event: RunEvent },
 	notes: string[],
-): Promise<Found> {
+) {
 	const { baseline, event, history } = search;
 	if (baseline.from === "base-ref") return target;
 	const other = await findBase(search);

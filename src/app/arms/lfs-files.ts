@@ -33,7 +33,7 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<Lf
 	return null;
 }
 
-async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
+async function namedFiles({ config, path }: LfsCheckout) {
 	return engineSpecs(config).flatMap(({ model, engine }) => {
 		const { tensorrt, build, golden } = engine;
 		const names = [
@@ -48,7 +48,7 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	});
 }
 
-async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
+async function filesOfFiles({ config, path, arm }: LfsCheckout) {
 	const specs = engineSpecs(config);
 	const data = specs.flatMap(({ engine: { tensorrt } }) =>
 		tensorrt.calibration?.data === undefined ? [] : [join(path, tensorrt.calibration.path)],
@@ -67,23 +67,23 @@ async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[
 	return (await Promise.all(lists.map((list) => list.catch(leaveToStages)))).flat();
 }
 
-async function externalData(model: string): Promise<string[]> {
+async function externalData(model: string) {
 	const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
 	return external.flatMap(({ path }) => (path === null ? [] : [path]));
 }
 
-async function tensorFiles(manifest: string): Promise<string[]> {
+async function tensorFiles(manifest: string) {
 	const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
 	const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
 	return files.map((file) => join(dirname(manifest), file.path));
 }
 
-async function calibrationFiles(path: string): Promise<string[]> {
+async function calibrationFiles(path: string) {
 	if (path.endsWith(".json")) return tensorFiles(path);
 	return (await readdir(path).catch(() => [])).map((name) => join(path, name));
 }
 
-function leaveToStages(error: unknown): [] {
+function leaveToStages(error: unknown) {
 	if (error instanceof ConfigError) return [];
 	throw error;
 }

@@ -9,7 +9,7 @@ import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
-import { changeOf } from "../../core/gates/change.ts";
+import { buildOf, changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { exitCodes } from "../exit.ts";
 import { gitName } from "../git-name.ts";
@@ -48,14 +48,12 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
+function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">) {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
 		const figure = acceptableNames.find((one) => one === gate.gate);
 		const engine = `${gate.model}/${gate.engine}`;
-		const recipe = result.builds.find(
-			(build) => build.arm === "head" && `${build.model}/${build.engine}` === engine,
-		)?.recipeHash;
+		const recipe = buildOf(result.builds, engine, "head")?.recipeHash;
 		const share = mostOf(gate, result);
 		if (gate.status !== "fail" || figure === undefined || recipe === undefined || share === null) continue;
 		const key = `${engine} ${figure}`;
@@ -72,7 +70,7 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 }
 
 /** The upper end of the interval, so that the next run passes. */
-function mostOf(gate: GateResult, result: Result): number | null {
+function mostOf(gate: GateResult, result: Result) {
 	const rows = gatedRows(result);
 	const change = changeOf(gate, { builds: result.builds, rows });
 	const row = rows.find(
@@ -84,9 +82,7 @@ function mostOf(gate: GateResult, result: Result): number | null {
 }
 
 /** Unknown engines may be another job's. */
-function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
-	const hashOf = (arm: string) =>
-		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
-	const [base, head] = [hashOf("base"), hashOf("head")];
-	return head === undefined || (head === recipe && base !== recipe);
+function isCurrent({ engine = "", recipe }: Partial<AcceptFile>, { builds }: Result) {
+	const head = buildOf(builds, engine, "head")?.recipeHash;
+	return head === undefined || (head === recipe && buildOf(builds, engine, "base")?.recipeHash !== recipe);
 }

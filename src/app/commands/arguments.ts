@@ -66,7 +66,6 @@ interface Arguments<Known> {
 
 export type ArgumentsOf<Table extends CommandTable> = Arguments<Table["options"]>;
 
-/** @throws ConfigError usage. */
 export function parseArguments<Table extends CommandTable>(
 	argv: readonly string[],
 	table: Table,
@@ -106,13 +105,11 @@ function parsingOf({ value, again }: Option): ParseArgsOptionsConfig[string] {
 	return { type: value === undefined ? "boolean" : "string", multiple: again === true };
 }
 
-interface OptionToken {
-	name: string;
-	rawName: string;
-	value: string | undefined;
-}
-
-function checkOption({ name, rawName, value }: OptionToken, known: Options, table: CommandTable): void {
+function checkOption(
+	{ name, rawName, value }: { name: string; rawName: string; value: string | undefined },
+	known: Options,
+	table: CommandTable,
+): void {
 	const option = Object.hasOwn(known, name) ? known[name] : undefined;
 	if (option === undefined)
 		throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, Object.keys(known)));
@@ -166,7 +163,7 @@ function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandT
 	);
 }
 
-function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
+function usage(table: CommandTable, message: string, suggestion?: string) {
 	return usageError(
 		message,
 		suggestion === undefined
@@ -205,12 +202,12 @@ export function renderHelp(table: CommandTable): string {
 	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}\n${common}`;
 }
 
-function sections({ options, example }: CommandTable): string {
+function sections({ options, example }: CommandTable) {
 	const listed = Object.keys(options).length === 0 ? "" : `Options:\n${optionLines(options)}\n`;
 	return `${listed}Example:\n  ${example}\n`;
 }
 
-function optionLines(options: CommandTable["options"]): string {
+function optionLines(options: CommandTable["options"]) {
 	return Object.entries(options)
 		.map(([name, option]) => {
 			const byDefault = defaultOf(option);
@@ -224,7 +221,7 @@ function optionLines(options: CommandTable["options"]): string {
 
 const indent = "      ";
 
-function wrapped(text: string): string {
+function wrapped(text: string) {
 	return wrapText(text, maxChars - indent.length)
 		.map((line) => indent + line)
 		.join("\n");

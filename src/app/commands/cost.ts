@@ -6,7 +6,6 @@ import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
-import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { runnableShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { renderCosts } from "../../core/report/sections/graph-costs.ts";
@@ -15,7 +14,7 @@ import { timedInputsOf } from "../../core/timed-inputs.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { misused, parseArguments } from "./arguments.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { givenSizes } from "./sizes.ts";
 import { costTable } from "./tables.ts";
 
 type Shapes = Readonly<Record<string, readonly number[]>>;
@@ -30,7 +29,7 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 		);
 	const top = args.text("top");
 	if (!/^\d{1,6}$/.test(top)) throw misused("--top", "a whole number", top);
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const read = async (path: string) => {
 		const whole = resolve(terminal.cwd, path);
 		return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;
@@ -54,7 +53,7 @@ export function countedAt(path: string, model: OnnxModel, shapes: Shapes) {
 }
 
 /** The base gets the head's sizes if its file leaves them open. */
-function openInputs(base: OnnxModel, shapes: Shapes): GivenShapes {
+function openInputs(base: OnnxModel, shapes: Shapes) {
 	const open = feeds(base.graph).filter(
 		({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"),
 	);

@@ -19,8 +19,6 @@ import { showResult } from "./run.ts";
 import { demoTable } from "./tables.ts";
 import { tune } from "./tune.ts";
 
-type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports" | "isFresh">;
-
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, demoTable);
 	const out = resolve(terminal.cwd, args.text("out"));
@@ -54,7 +52,7 @@ const tuneOptions = [
 	"--quiet",
 ];
 
-async function replayTune(out: string, json: string[], terminal: Terminal): Promise<number> {
+async function replayTune(out: string, json: string[], terminal: Terminal) {
 	const examples = await examplesAt("tuned");
 	const cwd = join(out, "project");
 	await unpackFolder(join(examples, "project"), cwd);
@@ -65,25 +63,25 @@ async function replayTune(out: string, json: string[], terminal: Terminal): Prom
 }
 
 /** The demo shows a failing report on purpose. */
-function exitOf({ outcome }: Result): number {
+function exitOf({ outcome }: Result) {
 	return outcome === "error" ? exitCodes.runner : exitCodes.ok;
 }
 
 async function play(
-	options: DemoOptions & { out: string },
+	options: Pick<GateOptions, "base" | "head" | "inputs" | "ports" | "isFresh"> & { out: string },
 	progress: Progress,
 	terminal: Terminal,
-): Promise<Result> {
+) {
 	const { cwd, environment } = terminal;
 	return (await gate({ cwd, environment, progress, ...options, onStart: stopOnSignals })).result;
 }
 
-function quickstart(examples: string): DemoOptions {
+function quickstart(examples: string) {
 	const [base, head] = [join(examples, "base"), join(examples, "head")];
 	return { base, head, inputs: { backend: "onnxruntime", onnxruntime: "wasm" }, isFresh: true };
 }
 
-async function recorded(out: string): Promise<DemoOptions> {
+async function recorded(out: string) {
 	const examples = await examplesAt("recorded");
 	const project = join(out, "project");
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(project, arm));

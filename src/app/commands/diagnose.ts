@@ -35,7 +35,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Pick<Evidence, "exitCode" | "signal"> {
+function endingOf(args: ArgumentsOf<typeof diagnoseTable>) {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code))
 		throw misused("--exit-code", "a whole number from 0 to 255", code);
@@ -46,7 +46,7 @@ function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Pick<Evidence, "exit
 	return { exitCode: code === undefined ? null : Number(code), signal: null };
 }
 
-async function scanLog(path: string, wanted: string): Promise<LogScan> {
+async function scanLog(path: string, wanted: string) {
 	const scanner = createLogScan();
 	const reader = createLineReader((line) => scanner.feed(line));
 	const read = async (chunks: AsyncIterable<Uint8Array>) => {
@@ -67,7 +67,7 @@ async function scanLog(path: string, wanted: string): Promise<LogScan> {
 
 type Known = Evidence & { scan: LogScan };
 
-async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
+async function withFactsBeside(evidence: Known, folders: readonly string[]) {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
 	for (const path of touched.inputs) {
@@ -84,10 +84,7 @@ async function withFactsBeside(evidence: Known, folders: readonly string[]): Pro
 	};
 }
 
-async function find(
-	path: string,
-	folders: readonly string[],
-): Promise<{ path: string; bytes: number } | null> {
+async function find(path: string, folders: readonly string[]) {
 	for (const candidate of isAbsolute(path) ? [path] : folders.map((folder) => join(folder, path))) {
 		const found = await stat(candidate).catch(() => null);
 		if (found?.isFile()) return { path: candidate, bytes: found.size };
@@ -95,7 +92,7 @@ async function find(
 	return null;
 }
 
-async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "model">> {
+async function modelOf(path: string, evidence: Known) {
 	const flags = flagsOf(evidence.scan.facts.command ?? []);
 	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));
 	const model = await fileModelReader()
@@ -104,7 +101,7 @@ async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "m
 	return model === null ? {} : { model: modelFacts(model, { shapes, minBits: minBitsOf(flags) }) };
 }
 
-function minBitsOf(flags: ReadonlyMap<string, string>): number {
+function minBitsOf(flags: ReadonlyMap<string, string>) {
 	if (flags.has("--int4")) return 4;
 	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;
 	return ["--fp16", "--bf16"].some((flag) => flags.has(flag)) ? 16 : 32;

@@ -32,7 +32,7 @@ export async function findModels(given: readonly string[], cwd: string): Promise
 	);
 }
 
-async function modelsBelow(root: string): Promise<string[]> {
+async function modelsBelow(root: string) {
 	const folders = [root];
 	const models: string[] = [];
 	for (let at = 0; at < Math.min(folders.length, mostFolders); at += 1) {
@@ -47,7 +47,7 @@ async function modelsBelow(root: string): Promise<string[]> {
 	return models.sort();
 }
 
-function outside(path: string, cwd: string): ConfigError {
+function outside(path: string, cwd: string) {
 	return new ConfigError({
 		code: "path-outside-workspace",
 		message: `${path} is not below ${cwd}.`,

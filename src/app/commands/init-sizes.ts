@@ -55,7 +55,7 @@ export async function chooseInitSizes(
 	}
 }
 
-function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
+function givenSizes({ inputs, labels }: OpenInputs) {
 	const sizes = new Map<string, number>();
 	for (const [index, axes] of labelAxes(inputs).entries()) {
 		for (const [axis, label] of (axes ?? []).entries()) {
@@ -66,7 +66,7 @@ function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
 	return sizes;
 }
 
-async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
+async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts) {
 	const { model, bound } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const tried = await trySizes(input, ports);
@@ -90,7 +90,7 @@ async function tryEnds(
 	input: TryInput,
 	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
 	ports: GoldenPorts,
-): Promise<RangeEnds> {
+) {
 	const { model, bound } = input;
 	const check = shapeCheck(model.onnx);
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
@@ -105,7 +105,7 @@ async function tryEnds(
 	return Object.fromEntries(ends.map(([end]) => [end, known.has(end) ? known.get(end) : false]));
 }
 
-function endsText(ends: RangeEnds): string {
+function endsText(ends: RangeEnds) {
 	const labels = {
 		batch: "more rows",
 		smallest: "the smallest sizes",

@@ -30,7 +30,7 @@ import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { findModels, type ModelFile } from "./find-models.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { initTable } from "./machine-tables.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { givenSizes } from "./sizes.ts";
 
 const configName = "trtgate.yml";
 const workflowName = ".github/workflows/trtgate.yml";
@@ -90,7 +90,7 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	return exitCodes.ok;
 }
 
-function filesOf({ models }: Config): Set<string> {
+function filesOf({ models }: Config) {
 	const files = models.flatMap(({ onnx, engines }) => [onnx, ...engines.map((engine) => engine.onnx)]);
 	return new Set(files.map((path) => path.replace(/^(\.\/)+/, "")));
 }
@@ -98,7 +98,7 @@ function filesOf({ models }: Config): Set<string> {
 const mostFaults = 3;
 
 /** None, with a note, for a file in a folder that is no model. */
-async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Adding): Promise<Added[]> {
+async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Adding) {
 	const { args, terminal, taken, isNew } = adding;
 	let model: ModelOnDisk;
 	try {
@@ -108,7 +108,7 @@ async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Add
 		terminal.err(`note: ${quoteName(onnxPath, "")} is left out. ${error.message}\n`);
 		return [];
 	}
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const { comments, ...known } = await chooseInitSizes(model, given, {
 		...terminal,
 		quiet: args.flag("quiet"),
@@ -123,7 +123,7 @@ async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Add
 	return [{ name, lines: starterModel(model.onnx, { name, onnxPath, known, comments, isFirst }), fixes }];
 }
 
-function noModel(paths: readonly string[]): ConfigError {
+function noModel(paths: readonly string[]) {
 	return new ConfigError({
 		code: "model-missing",
 		message: `There is no ONNX model in ${paths.map((path) => quoteName(path)).join(", ")}.`,
@@ -132,7 +132,7 @@ function noModel(paths: readonly string[]): ConfigError {
 }
 
 /** @throws ConfigError output-unwritable if the config would no longer be read as meant. */
-function checked(text: string, { taken }: Adding): string {
+function checked(text: string, { taken }: Adding) {
 	const loaded = loadConfig(text, { path: configName });
 	const names = loaded.state === "ok" ? loaded.config.models.map(({ name }) => name) : [];
 	if ([...taken].every((name) => names.includes(name))) return text;
@@ -144,20 +144,20 @@ function checked(text: string, { taken }: Adding): string {
 }
 
 /** Of the installed package, which works offline and fits its version; else that of the release. */
-function schemaOf(cwd: string, commit: string | undefined): string {
+function schemaOf(cwd: string, commit: string | undefined) {
 	const installed = "node_modules/trtgate/golden-schema/config.schema.json";
 	if (existsSync(join(cwd, installed))) return `./${installed}`;
 	return `https://raw.githubusercontent.com/trtgate/trtgate/${commit ?? `v${version}`}/golden-schema/config.schema.json`;
 }
 
-async function write(name: string, text: string, terminal: Terminal, did = "wrote"): Promise<void> {
+async function write(name: string, text: string, terminal: Terminal, did = "wrote") {
 	const files = fileStore();
 	await files.makeFolder(dirname(join(terminal.cwd, name)));
 	await files.writeText(join(terminal.cwd, name), text);
 	terminal.echo(`${did} ${name}\n`);
 }
 
-function stepsLeft(commit: string | undefined, added: readonly Added[], { isNew }: Adding): string[] {
+function stepsLeft(commit: string | undefined, added: readonly Added[], { isNew }: Adding) {
 	const [one, ...others] = added;
 	const ofOne = one && ` --model ${shellWord(one.name)} --inputs FOLDER`;
 	const recording =
@@ -179,7 +179,7 @@ function stepsLeft(commit: string | undefined, added: readonly Added[], { isNew 
 	];
 }
 
-async function releasedCommit(): Promise<string | undefined> {
+async function releasedCommit() {
 	try {
 		const { gitHead } = JSON.parse(
 			await readInputText(join(distFolder(), "..", "package.json"), inputKinds.argument),

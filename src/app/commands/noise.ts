@@ -14,20 +14,16 @@ import { progressFor, type Terminal } from "../terminal.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { readBackend, runTrial } from "./trial.ts";
 
-interface Machine {
-	trtexec?: string;
-	device?: string;
-	model?: string;
-	quiet: boolean;
-}
-
 /** With the build of an engine on a slow machine. */
 const mostMs = 10 * 60_000;
 /** Ten runs and their starts take a minute. */
 const measure =
 	"measure: { pairs: [5], warm-up: 1s, duration: 3s, identical-engines: measure, unchanged-models: rebuild }";
 
-export async function measureNoise(machine: Machine, terminal: Terminal): Promise<NoiseFinding[]> {
+export async function measureNoise(
+	machine: { trtexec?: string; device?: string; model?: string; quiet: boolean },
+	terminal: Terminal,
+): Promise<NoiseFinding[]> {
 	const { model: given, quiet, trtexec, device } = machine;
 	const backend = await readBackend(machine, terminal);
 	if (backend.kind !== "tensorrt")

@@ -15,14 +15,14 @@ import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { givenSizes } from "./sizes.ts";
 import { preflightTable } from "./tables.ts";
 
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, preflightTable);
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const isSized = args.isGiven("dims") || args.isGiven("shape");
 	// Without sizes, the figures of cost are lower bounds.
 	const shapes = isSized ? runnableShapes(model.onnx, given) : {};
@@ -48,7 +48,7 @@ function read(path: string, hashes: boolean): Promise<InspectedModel> {
 		: withInput(path, inputKinds.model, (input) => readStructure(input, path));
 }
 
-function checkedVersion(version: string | undefined): string | undefined {
+function checkedVersion(version: string | undefined) {
 	if (version === undefined || /^[0-9]+(\.[0-9]+){0,3}$/.test(version)) return version;
 	throw usageError(
 		`--tensorrt takes a version; got ${JSON.stringify(version)}.`,

@@ -5,7 +5,6 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { readArgument } from "./arguments.ts";
 
-/** @param given a run's output folder or result.json. */
 export async function readResult(given: string, cwd: string): Promise<{ path: string; result: Result }> {
 	const file = given.endsWith(".json") ? given : join(given, "result.json");
 	const { path, text } = await readArgument(file, cwd, inputKinds.result);

@@ -1,7 +1,6 @@
 // `trtgate report`: renders reports again, or merges results.
 
 import { join, resolve } from "node:path";
-import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
@@ -20,7 +19,6 @@ import { showResult } from "./run.ts";
 import { reportTable } from "./tables.ts";
 
 type ReportArguments = ArgumentsOf<typeof reportTable>;
-type Rendered = Promise<{ result: Result; outFolder: string }>;
 
 export async function report(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, reportTable, { more: argv.includes("--merge") });
@@ -31,7 +29,7 @@ export async function report(argv: readonly string[], terminal: Terminal): Promi
 	return exitOfResult(result);
 }
 
-async function again(args: ReportArguments, terminal: Terminal): Rendered {
+async function again(args: ReportArguments, terminal: Terminal) {
 	for (const option of ["plan", "out"] as const) {
 		if (!args.isGiven(option)) continue;
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
@@ -44,7 +42,7 @@ async function again(args: ReportArguments, terminal: Terminal): Rendered {
 	return { result, outFolder };
 }
 
-async function merged(args: ReportArguments, terminal: Terminal): Rendered {
+async function merged(args: ReportArguments, terminal: Terminal) {
 	const plan = args.text("plan");
 	const expected =
 		plan === undefined

@@ -51,7 +51,7 @@ export async function repro(argv: readonly string[], terminal: Terminal): Promis
 }
 
 /** The folder may be a stranger's: the schema of its config allows no programs. */
-async function configFor(folder: string, { cwd }: Terminal): Promise<string> {
+async function configFor(folder: string, { cwd }: Terminal) {
 	// Git obeys a repository's settings.
 	if (existsSync(join(folder, ".git")))
 		throw usageError(`${folder} is a git repository.`, "Remove its .git.");

@@ -32,7 +32,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	return exitOfResult(completed.result);
 }
 
-function describeVariables({ models }: Config): string {
+function describeVariables({ models }: Config) {
 	const commands = models.flatMap(({ prepare, engines }) => [prepare, ...engines.map(({ build }) => build)]);
 	const lent = new Set(commands.flatMap((command) => command?.env ?? []));
 	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));

@@ -4,11 +4,22 @@ import { usageError } from "../../core/errors.ts";
 const mostDigits = 10;
 const largest = 2_147_483_647;
 
-/** @throws ConfigError usage. */
-export function parseDims(texts: readonly string[]): Record<string, number> {
+interface SizeArguments {
+	texts(name: "dims" | "shape"): readonly string[];
+}
+
+export function givenSizes(args: SizeArguments) {
+	return { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+}
+
+export function sizeOptions(args: SizeArguments): string[] {
+	return (["dims", "shape"] as const).flatMap((name) => args.texts(name).map((text) => `--${name}=${text}`));
+}
+
+function parseDims(texts: readonly string[]): Record<string, number> {
 	const entries = texts
 		.flatMap((text) => text.split(","))
-		.map((text): [string, number] => {
+		.map((text) => {
 			const at = text.lastIndexOf("=");
 			const size = parseSize(text.slice(at + 1));
 			if (at > 0 && size !== null) return [text.slice(0, at), size];
@@ -22,7 +33,7 @@ export function parseDims(texts: readonly string[]): Record<string, number> {
 
 /** `s=` is a scalar. Names may hold `=`. @throws ConfigError usage. */
 export function parseShapes(texts: readonly string[]): Record<string, { shape: number[] }> {
-	const entries = texts.map((text): [string, { shape: number[] }] => {
+	const entries = texts.map((text) => {
 		const at = text.lastIndexOf("=");
 		const listed = text.slice(at + 1);
 		const sizes = listed === "" ? [] : listed.split(/[,x]/).map(parseSize);
@@ -37,7 +48,7 @@ export function parseShapes(texts: readonly string[]): Record<string, { shape: n
 	throw usageError(`--shape gives input ${JSON.stringify(twice[0])} two shapes.`, "Give each input once.");
 }
 
-function parseSize(text: string): number | null {
+function parseSize(text: string) {
 	const size = Number(text);
 	return /^\d+$/.test(text) && text.length <= mostDigits && size <= largest ? size : null;
 }

@@ -20,11 +20,6 @@ export async function readBackend(
 	return ports.backend.facts().finally(() => processes.killAll());
 }
 
-/** The options that a command hands on to others. */
-export function sizeOptions(args: { texts(name: "dims" | "shape"): readonly string[] }): string[] {
-	return (["dims", "shape"] as const).flatMap((name) => args.texts(name).map((text) => `--${name}=${text}`));
-}
-
 /** False, with a note, if none can be recorded. Its sensitivity is not tested: its inputs are generated. */
 export async function recordTrialGolden(argv: readonly string[], terminal: Terminal): Promise<boolean> {
 	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
@@ -39,7 +34,6 @@ export async function recordTrialGolden(argv: readonly string[], terminal: Termi
 	}
 }
 
-/** A run of the gate that ends in time. */
 export async function runTrial(
 	options: Omit<GateOptions, "cwd" | "environment" | "onStart">,
 	endMs: number,

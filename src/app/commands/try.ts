@@ -32,10 +32,8 @@ import { countedAt } from "./cost.ts";
 import { chooseInitSizes, type InitSizes } from "./init-sizes.ts";
 import { tryTable } from "./machine-tables.ts";
 import { preflight } from "./preflight.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
-import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
-
-type Shapes = Parameters<typeof countedAt>[2];
+import { givenSizes, sizeOptions } from "./sizes.ts";
+import { readBackend, recordTrialGolden, runTrial } from "./trial.ts";
 
 const mostNodes = 3;
 
@@ -53,7 +51,7 @@ export async function tryModel(argv: readonly string[], terminal: Terminal): Pro
 	const endMs = systemClock().now() + parseTime("--time-limit", args.text("time-limit"));
 	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
 	const model = await fileModelReader().read(path);
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const backend = await readBackend(args.given("device", "trtexec"), terminal);
 	const version = backend.kind === "tensorrt" ? ["--tensorrt", backend.version] : [];
 	heading("Preflight", terminal);
@@ -77,11 +75,11 @@ export async function tryModel(argv: readonly string[], terminal: Terminal): Pro
 	return exit;
 }
 
-function heading(title: string, { out, color }: Terminal): void {
+function heading(title: string, { out, color }: Terminal) {
 	out(`${color.out ? `\u001b[1m${title}\u001b[22m` : title}\n`);
 }
 
-async function runIn(folder: string, shapes: Shapes, trial: Trial): Promise<number> {
+async function runIn(folder: string, shapes: Parameters<typeof countedAt>[2], trial: Trial) {
 	const { args, model, known, backend, terminal, endMs } = trial;
 	const own: Terminal = { ...terminal, cwd: folder, echo: terminal.out };
 	// The gate reads nothing outside its folder.
@@ -119,7 +117,7 @@ async function runIn(folder: string, shapes: Shapes, trial: Trial): Promise<numb
 }
 
 /** With TensorRT, fp16 against fp32: the choice that most have to make. */
-function variantsOf(model: ModelOnDisk, { kind, version, computeCapability }: Result["backend"]): Variant[] {
+function variantsOf(model: ModelOnDisk, { kind, version, computeCapability }: Result["backend"]) {
 	const plain: Variant = { name: "fp32", precision: "fp32" };
 	if (kind !== "tensorrt") return [plain];
 	const allowed = precisionVariants(model, { tensorrt: version, computeCapability });
@@ -130,7 +128,7 @@ function variantsOf(model: ModelOnDisk, { kind, version, computeCapability }: Re
 const usual: readonly ReportSection[] = [errorSection, workloadSection, siblingSection, probeSection];
 const failed: readonly ReportSection[] = [highlightSection, buildSection, ...usual];
 
-function show(result: Result, { terminal, backend }: Trial): void {
+function show(result: Result, { terminal, backend }: Trial) {
 	const hasFailed = result.outcome === "fail" || result.outcome === "error";
 	const view = { format: "terminal", detail: fullDetail } as const;
 	const context = reportContext(result, []);
@@ -149,7 +147,7 @@ function show(result: Result, { terminal, backend }: Trial): void {
 
 const shownShares: readonly number[] = [0.5, 0.8, 0.9];
 
-function loadLines(load: LoadResult): string[] {
+function loadLines(load: LoadResult) {
 	return load.points
 		.filter(({ share }) => shownShares.includes(share))
 		.map(({ share, ratePerSecond, head }) => {

@@ -32,8 +32,8 @@ import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { tuneTable } from "./machine-tables.ts";
 import { showResult } from "./run.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
-import { readBackend, recordTrialGolden, runTrial, sizeOptions } from "./trial.ts";
+import { givenSizes, sizeOptions } from "./sizes.ts";
+import { readBackend, recordTrialGolden, runTrial } from "./trial.ts";
 
 /** What answers in place of this machine's TensorRT. */
 type Replayed = Pick<Ports, "backend" | "telemetry" | "clock">;
@@ -72,7 +72,7 @@ export async function tune(
 	const levels = found.length === 1 ? found.map(refined) : [];
 	const sparse = sparseVariant(found, await readPatterns(model));
 	const variants = [...found, ...levels, ...(sparse === null ? [] : [sparse])];
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const given = givenSizes(args);
 	const known = await chooseInitSizes(model, given, { ...terminal, quiet: true });
 	await fileStore().makeFolder(tuning.out);
 	const golden = await goldenOf(model, tuning);
@@ -87,13 +87,12 @@ export async function tune(
 	return conclude(await tryAll(tuning, tuned, variants), tuned, tuning);
 }
 
-async function readInside(path: string, terminal: Terminal): Promise<{ onnx: string; model: ModelOnDisk }> {
+async function readInside(path: string, terminal: Terminal) {
 	const onnx = pathInside(path, terminal);
 	return { onnx, model: await fileModelReader().read(resolve(terminal.cwd, onnx)) };
 }
 
-/** Relative to the working folder. @throws ConfigError path-outside-workspace. */
-function pathInside(path: string, { cwd }: Terminal): string {
+function pathInside(path: string, { cwd }: Terminal) {
 	const inside = relative(cwd, resolve(cwd, path));
 	if (!inside.startsWith("..")) return inside;
 	const fix = "Run the command in a folder above it, or give another path.";
@@ -101,7 +100,7 @@ function pathInside(path: string, { cwd }: Terminal): string {
 }
 
 /** @throws ConfigError backend-mismatch without TensorRT. */
-async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result["backend"]> {
+async function tensorRtOf({ args, terminal, replayed }: Tuning) {
 	const given = args.given("device", "trtexec");
 	const facts = await (replayed?.backend.facts() ?? readBackend(given, terminal));
 	if (facts.kind === "tensorrt") return facts;
@@ -113,12 +112,11 @@ async function tensorRtOf({ args, terminal, replayed }: Tuning): Promise<Result[
 	});
 }
 
-function refined(variant: Variant): Variant {
+function refined(variant: Variant) {
 	return { ...variant, name: `${variant.name}-level5`, level: 5 };
 }
 
-/** Undefined, with a note, if none can be recorded. */
-async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<string | undefined> {
+async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning) {
 	const { args, terminal, out } = tuning;
 	const given = args.text("golden");
 	const folder =
@@ -131,15 +129,8 @@ async function goldenOf({ path, sha256 }: ModelOnDisk, tuning: Tuning): Promise<
 	return (await recordTrialGolden(argv, { ...terminal, echo: terminal.err })) ? shown : undefined;
 }
 
-interface Tried {
-	result: Result;
-	reference: Variant | undefined;
-	chosen: Variant | undefined;
-	loads: readonly WorkloadResult[];
-}
-
 /** One at a time, so that a slow builder costs variants and not the table. Later runs find the engines in the cache. */
-async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Variant[]> {
+async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]) {
 	const begunMs = clock.now();
 	const endMs = begunMs + (tuning.endMs - begunMs) * shareOfBuilds;
 	const built: Variant[] = [];
@@ -159,12 +150,12 @@ async function buildInTime(tuning: Tuning, tuned: Tuned, variants: readonly Vari
 }
 
 /** Precisions first; then the builder's level for the best of them; then the load of the fastest. */
-async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]): Promise<Tried> {
+async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]) {
 	const built = await buildInTime(tuning, tuned, variants);
 	const first = built.length === 0 ? variants : built;
 	let result = await runStage(tuning, "variants", tuneConfig(tuned, first));
 	const plain = bestOf(result, first).filter(({ level }) => level === undefined);
-	const isTried = ({ name }: Variant): boolean => first.some((known) => known.name === name);
+	const isTried = ({ name }: Variant) => first.some((known) => known.name === name);
 	const more = plain
 		.slice(0, mostRefined)
 		.map(refined)
@@ -186,18 +177,18 @@ async function tryAll(tuning: Tuning, tuned: Tuned, variants: readonly Variant[]
 	return { result: { ...result, workloads, files: reportList }, reference: first[0], chosen, loads };
 }
 
-function hasTime({ endMs, terminal }: Tuning, buildMs: number, what: string): boolean {
+function hasTime({ endMs, terminal }: Tuning, buildMs: number, what: string) {
 	const isEnough = clock.now() + buildMs + otherMs <= endMs;
 	if (!isEnough) terminal.err(`note: No time was left for ${what}; --time-limit gives more.\n`);
 	return isEnough;
 }
 
 /** Fastest first; what is not slower beyond doubt stands with the reference. */
-function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
+function bestOf(result: Result, variants: readonly Variant[]) {
 	const best = siblingFamilies(result)
 		.flat()
 		.filter(({ isBest }) => isBest);
-	const timeOf = ({ place }: (typeof best)[number]): number => {
+	const timeOf = ({ place }: (typeof best)[number]) => {
 		const [low, high] = place ?? [0, 0];
 		return low < 0 && high > 0 ? 0 : low + high;
 	};
@@ -205,11 +196,7 @@ function bestOf(result: Result, variants: readonly Variant[]): Variant[] {
 	return sorted.flatMap(({ engine }) => variants.find(({ name }) => name === engine) ?? []);
 }
 
-async function runStage(
-	{ args, terminal, out, endMs, replayed }: Tuning,
-	name: string,
-	text: string,
-): Promise<Result> {
+async function runStage({ args, terminal, out, endMs, replayed }: Tuning, name: string, text: string) {
 	terminal.err(`tune: ${name}\n`);
 	const config = join(out, `${name}.yml`);
 	await fileStore().writeText(config, text);
@@ -221,7 +208,16 @@ async function runStage(
 	return runTrial(options, endMs, terminal);
 }
 
-async function conclude(tried: Tried, tuned: Tuned, { args, terminal, out }: Tuning): Promise<number> {
+async function conclude(
+	tried: {
+		result: Result;
+		reference: Variant | undefined;
+		chosen: Variant | undefined;
+		loads: readonly WorkloadResult[];
+	},
+	tuned: Tuned,
+	{ args, terminal, out }: Tuning,
+) {
 	const { result, reference, chosen, loads } = tried;
 	await writeReport(result, out, fileStore());
 	const json = args.flag("json");

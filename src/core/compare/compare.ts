@@ -2,7 +2,7 @@
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
-import { errorShare, type Pair, runCv } from "./pairs.ts";
+import { errorShare, runCv } from "./pairs.ts";
 import { type JudgeOptions, judgePairs, unknownChange } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
@@ -22,14 +22,14 @@ export interface RunsCompared {
 type Figure = "medianMs" | "p99Ms";
 
 /** Valid runs by pair; a repeated pair replaces the earlier one. */
-function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
+function byPair(runs: readonly PerfRun[], arm: Arm) {
 	const counted = runs
 		.filter((run) => run.arm === arm && isSummarized(run))
 		.sort((left, right) => left.order - right.order);
 	return new Map(counted.map((run) => [run.pair, run]));
 }
 
-function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure): Pair[] {
+function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure) {
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
 		if (other === undefined) return [];
@@ -38,7 +38,7 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	});
 }
 
-function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
+function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>) {
 	if (counted.head.size === 0) return "The head has no usable run.";
 	if (counted.base.size > 0) return "No pair has a usable run of both base and head.";
 	if (runs.some((run) => run.arm === "base")) return "The base has no usable run.";
@@ -46,7 +46,7 @@ function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, Perf
 }
 
 /** Half width of the interval as a fraction of the base. */
-function detectableBy({ interval }: Comparison): number | null {
+function detectableBy({ interval }: Comparison) {
 	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
 }
 
@@ -74,7 +74,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 
 /** What one version states and the other does not is shown as both state it. */
 function compareMemory(kept: Record<Arm, readonly PerfRun[]>): Comparison {
-	const compared = compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory);
+	const compared = comparePeaks(peakOf(kept.base), peakOf(kept.head));
 	const lineOf = (arm: Arm) => kept[arm].find(({ memoryLine }) => memoryLine !== undefined)?.memoryLine;
 	const [base, head] = [lineOf("base"), lineOf("head")];
 	if (compared.estimate !== null || base === undefined || head === undefined) return compared;
@@ -82,45 +82,34 @@ function compareMemory(kept: Record<Arm, readonly PerfRun[]>): Comparison {
 	return { ...compared, verdict: "not-comparable", reason };
 }
 
-interface ExactOptions {
-	what: string;
-	/** Differences up to the larger tolerance do not count; both default to 0. */
-	toleranceBytes?: number;
-	toleranceFraction?: number;
-}
-
 /** Observed peak memory comes in steps of a MiB and moves with the driver's lazy loading. */
-export const observedMemory: ExactOptions = {
-	what: "GPU memory",
-	toleranceBytes: 2 * 2 ** 20,
-	toleranceFraction: 0.005,
-};
+const toleranceBytes = 2 * 2 ** 20;
+const toleranceFraction = 0.005;
 
 function isSize(value: number | null): value is number {
 	return value !== null && Number.isFinite(value) && value >= 0;
 }
 
-function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
+function verdictOf(change: number, tolerance: number) {
 	if (Math.abs(change) <= tolerance) return "unchanged";
 	return change > 0 ? "regressed" : "improved";
 }
 
-function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
+function obstacle(base: number | null, head: number | null): Partial<Comparison> | null {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
-	if (base === null && head === null) return missing(`Neither base nor head reports its ${what}.`);
-	if (base === null) return missing(`The base reports no ${what}: there is nothing to compare with.`);
-	if (head === null) return apart(`The base reports its ${what}, the head does not.`);
-	if (!isSize(base)) return apart(`The base's ${what} is ${base}, not a size.`);
-	if (!isSize(head)) return apart(`The head's ${what} is ${head}, not a size.`);
-	return base === 0 && head > 0 ? apart(`The base's ${what} is 0: no ratio exists.`) : null;
+	if (base === null && head === null) return missing("Neither base nor head reports its GPU memory.");
+	if (base === null) return missing("The base reports no GPU memory: there is nothing to compare with.");
+	if (head === null) return apart("The base reports its GPU memory, the head does not.");
+	if (!isSize(base)) return apart(`The base's GPU memory is ${base}, not a size.`);
+	if (!isSize(head)) return apart(`The head's GPU memory is ${head}, not a size.`);
+	return base === 0 && head > 0 ? apart("The base's GPU memory is 0: no ratio exists.") : null;
 }
 
-/** Larger is worse. In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
-export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
-	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
+/** In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
+export function comparePeaks(base: number | null, head: number | null): Comparison {
 	const blank = { ...unknownChange, pairs: 0, minimalEffect: toleranceFraction, level: 1 };
-	const fault = obstacle(base, head, what);
+	const fault = obstacle(base, head);
 	if (fault !== null || base === null || head === null) return { ...blank, verdict: "missing", ...fault };
 	const tolerance = Math.max(toleranceBytes, toleranceFraction * base);
 	const estimate = base === 0 ? 0 : (head - base) / base;

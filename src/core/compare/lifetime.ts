@@ -38,7 +38,6 @@ export function totalMs({ parts }: Start): number {
 	return Object.values(parts).reduce((sum, ms) => sum + ms);
 }
 
-/** Medians over processes; null without any. */
 export function summarizeStarts(starts: readonly Start[]): StartUpStats | null {
 	const [cold, warm] = [starts.filter((start) => start.cold), starts.filter((start) => !start.cold)];
 	const [first] = warm;

@@ -8,14 +8,14 @@ const defaultMinimalEffect = 0.02;
 const maxPairs = 10_000;
 const example = '{"pairs": [{"base": 1.203, "head": 1.251}], "minimalEffect": 0.02}';
 
-function invalid(path: string, pointer: string, expected: string, got: string): ConfigError {
+function invalid(path: string, pointer: string, expected: string, got: string) {
 	const place = pointer === "" ? path : `${path} at ${pointer}`;
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
 	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "pairs-invalid", message, location: { path }, pointer, fix });
 }
 
-function parseJson(text: string, path: string): unknown {
+function parseJson(text: string, path: string) {
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (cause) {
@@ -24,14 +24,14 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-function parseTime(value: unknown, path: string, pointer: string): number {
+function parseTime(value: unknown, path: string, pointer: string) {
 	if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
 	const isInfinite = typeof value === "number" && !Number.isFinite(value);
 	const got = isInfinite ? "a number too large" : describeFound(value, pointer);
 	throw invalid(path, pointer, "a finite number of milliseconds above 0", got);
 }
 
-function parsePair(value: unknown, path: string, pointer: string): Pair {
+function parsePair(value: unknown, path: string, pointer: string) {
 	if (!isObject(value))
 		throw invalid(path, pointer, 'an object with "base" and "head"', describeFound(value, pointer));
 	return {
@@ -40,7 +40,7 @@ function parsePair(value: unknown, path: string, pointer: string): Pair {
 	};
 }
 
-function parseEffect(value: unknown, path: string): number {
+function parseEffect(value: unknown, path: string) {
 	if (value === undefined) return defaultMinimalEffect;
 	if (typeof value === "number" && value > 0 && value < 1) return value;
 	const pointer = "/minimalEffect";

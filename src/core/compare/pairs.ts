@@ -2,6 +2,7 @@
 import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { median, sampleMean } from "../stats/quantile.ts";
+import { uniformSource } from "../stats/random.ts";
 
 export interface Pair {
 	base: number;
@@ -9,7 +10,7 @@ export interface Pair {
 	builds?: { base: number; head: number };
 }
 
-function scatter(values: readonly number[]): { squares: number; free: number } {
+function scatter(values: readonly number[]) {
 	const logs = values.map(Math.log);
 	const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
 	return {
@@ -34,7 +35,7 @@ export interface BuildError {
 	spread: BuildSpread;
 }
 
-function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
+function byBuild(pairs: readonly Pair[], arm: Arm) {
 	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) =>
 		own.map((pair) => Math.log(pair[arm])),
 	);
@@ -72,11 +73,11 @@ const minExcess = 0.005;
 const minPairs = 5;
 
 /** ln of the geometric mean of both runs, which does not depend on which side was slow. */
-function centre({ base, head }: Pair): number {
+function centre({ base, head }: Pair) {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
 
-function aboveMiddle(pairs: readonly Pair[]): number[] {
+function aboveMiddle(pairs: readonly Pair[]) {
 	const key = ({ builds }: Pair) => `${builds?.base} ${builds?.head}`;
 	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));
 	return pairs.map((pair) => centre(pair) - (middles.get(key(pair)) ?? 0));
@@ -128,7 +129,7 @@ export function errorShare(figure: keyof typeof figureShares, family: number): n
 	return figureShares[figure] / family;
 }
 
-function ascending(looks: readonly number[]): readonly number[] {
+function ascending(looks: readonly number[]) {
 	return [...new Set(looks)].sort((left, right) => left - right);
 }
 
@@ -149,7 +150,7 @@ export function nextLook(looks: readonly number[], pairs: number): number | null
 	return ascending(looks).find((look) => look > pairs) ?? null;
 }
 
-function hash(text: string): number {
+function hash(text: string) {
 	let state = 0x811c9dc5;
 	for (let index = 0; index < text.length; index += 1) {
 		state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
@@ -157,18 +158,11 @@ function hash(text: string): number {
 	return state >>> 0;
 }
 
-function mix(value: number): number {
-	let bits = value | 0;
-	bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-	bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-	return (bits ^ (bits >>> 16)) >>> 0;
-}
-
-/** Sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels. The coin of each block is a splitmix generator's. */
+/** Sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels. */
 export function firstArms(seed: string, pairs: number): Arm[] {
-	const start = hash(seed);
-	return Array.from({ length: pairs }, (_, pair): Arm => {
-		const coin = mix(start + Math.imul(Math.floor(pair / 2) + 1, 0x9e3779b9)) >>> 31;
-		return (coin + pair) % 2 === 0 ? "base" : "head";
-	});
+	const uniform = uniformSource(hash(seed));
+	const blocks = Array.from({ length: Math.ceil(pairs / 2) }, (): Arm[] =>
+		uniform() < 0.5 ? ["base", "head"] : ["head", "base"],
+	);
+	return blocks.flat().slice(0, pairs);
 }

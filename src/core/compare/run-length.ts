@@ -43,7 +43,7 @@ export function pacedLength(
 	return { warmUpMs, durationMs: Math.round(Math.min(most, Math.max(durationMs, 100 * everyMs))) };
 }
 
-function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLimits): RunLength {
+function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLimits) {
 	const windows = windowMeans(samplesMs);
 	const steadyFrom = steadyWindow(windows);
 	const typicalMs = median([...samplesMs]);
@@ -62,7 +62,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 }
 
 /** After eight seconds, trtexec's times have steps of 1 µs: medians of a net of 39 µs would jump by 2.5 %. */
-function windowMeans(samplesMs: Float64Array): number[] {
+function windowMeans(samplesMs: Float64Array) {
 	const windows: number[][] = [[]];
 	let filledMs = 0;
 	for (const sample of samplesMs) {
@@ -78,7 +78,7 @@ function windowMeans(samplesMs: Float64Array): number[] {
 
 const steadyShare = 0.005;
 
-function steadyWindow(windows: readonly number[]): number {
+function steadyWindow(windows: readonly number[]) {
 	const later = windows.slice(Math.floor(windows.length / 2));
 	const centre = median(later);
 	const deviation = median(later.map((value) => Math.abs(value - centre)));

@@ -10,12 +10,12 @@ export function renderChange(estimate: number, interval: Interval, level: number
 	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
 }
 
-function excludedPercent(excluded: number, digits: number): string {
+function excludedPercent(excluded: number, digits: number) {
 	const steps = 10 ** (digits + 2);
 	return formatPercent(Math.ceil(excluded * steps - 1e-9) / steps, { digits });
 }
 
-function renderMeasured(comparison: Comparison, estimate: number, interval: Interval): string {
+function renderMeasured(comparison: Comparison, estimate: number, interval: Interval) {
 	const { verdict, level, setAside, reason = "" } = comparison;
 	const pairs = `${comparison.pairs} pairs${setAside === undefined ? "" : ` (${setAside} disturbed and set aside)`}`;
 	const change = renderChange(estimate, interval, level);

@@ -17,7 +17,6 @@ export interface Timed {
 	head: number | null;
 }
 
-/** Sizes `from`, `from + step`, … and `to`. */
 export interface SizeRange {
 	from: number;
 	to: number;
@@ -48,15 +47,7 @@ export function nextSize(points: readonly Timed[], { from, to, step }: SizeRange
 	return worst === undefined ? null : roundest(worst.low.size, worst.high.size, { from, step });
 }
 
-interface Interval {
-	low: Timed;
-	high: Timed;
-	/** By which share of the lower end's time the head rises above its neighbours' slopes. */
-	rise: number;
-	score: number;
-}
-
-function intervalsOf(points: readonly Timed[]): Interval[] {
+function intervalsOf(points: readonly Timed[]) {
 	const rises = { base: risesOf(points, "base"), head: risesOf(points, "head") };
 	return points.slice(1).flatMap((high, index) => {
 		const low = points[index];
@@ -69,8 +60,8 @@ function intervalsOf(points: readonly Timed[]): Interval[] {
 	});
 }
 
-/** Of each interval; a smooth curve has none, whatever its power. */
-function risesOf(points: readonly Timed[], arm: "base" | "head"): number[] {
+/** By which share of the lower time each interval rises above its neighbours; a smooth curve has none, whatever its power. */
+function risesOf(points: readonly Timed[], arm: "base" | "head") {
 	const slopes = points.slice(1).map((high, index) => {
 		const low = points[index];
 		const rise = Math.abs((high[arm] ?? NaN) - (low?.[arm] ?? NaN));
@@ -87,7 +78,7 @@ function risesOf(points: readonly Timed[], arm: "base" | "head"): number[] {
 }
 
 /** Of the sizes in the middle half, the one with the most factors of two. */
-function roundest(low: number, high: number, { from, step }: Pick<SizeRange, "from" | "step">): number {
+function roundest(low: number, high: number, { from, step }: Pick<SizeRange, "from" | "step">) {
 	const [first, last] = [low + (high - low) / 4, high - (high - low) / 4];
 	for (let unit = 2 ** 30; unit > step; unit /= 2) {
 		const size = unit * Math.ceil(first / unit);

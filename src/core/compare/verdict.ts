@@ -71,9 +71,10 @@ function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 
 export const unknownChange = { estimate: null, interval: null, excluded: null } as const;
 
-type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
-
-function decide({ estimate, low, high }: LogChange, limit: number): Decision {
+function decide(
+	{ estimate, low, high }: LogChange,
+	limit: number,
+): "regressed" | "improved" | "unchanged" | "inconclusive" {
 	if (low > 0 && estimate >= limit) return "regressed";
 	if (high < 0 && -estimate >= limit) return "improved";
 	if (low > -limit && high < limit) return "unchanged";
@@ -81,7 +82,7 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 }
 
 /** The smallest change that the interval rules out: a slowdown, or a speedup if only that is beyond the limit. */
-function openRange({ low, high }: LogChange, limit: number): string {
+function openRange({ low, high }: LogChange, limit: number) {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
 	const speedUp = `a speedup of up to ${formatPercent(-toFraction(low))}`;
 	if (high <= 0) return `${speedUp} is not ruled out.`;
@@ -159,9 +160,7 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
-/** False between looks, because looking more often inflates the error. Without `looks`, call it only at a look. */
-export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
-	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;
-	if (looks !== undefined && comparison.pairs >= Math.max(...looks)) return true;
-	return comparison.verdict !== "inconclusive" && (looks === undefined || looks.includes(comparison.pairs));
+/** To be called only at a look, because looking more often inflates the error. */
+export function shouldStop({ verdict }: Comparison): boolean {
+	return verdict !== "inconclusive";
 }

@@ -36,11 +36,11 @@ export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: nu
 	return { ...common, verdict, estimate, interval, excluded: Math.max(Math.abs(estimate), Math.abs(other)) };
 }
 
-function spreadOf({ instructions, otherInput }: Work): number {
+function spreadOf({ instructions, otherInput }: Work) {
 	return Math.abs(otherInput / instructions - 1);
 }
 
-function dependsOnValues(work: Work): boolean {
+function dependsOnValues(work: Work) {
 	return spreadOf(work) >= ofValues;
 }
 
@@ -68,7 +68,7 @@ export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxMo
 	return `Counts follow the time of such nodes poorly: ${listNames(changes)}.`;
 }
 
-function operatorsOf({ graph, functions }: OnnxModel): Map<string, number> {
+function operatorsOf({ graph, functions }: OnnxModel) {
 	const counts = new Map<string, number>();
 	const add = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">) => {
 		for (const { op } of nodes) counts.set(op, (counts.get(op) ?? 0) + 1);

@@ -11,7 +11,7 @@ export function addModels(text: string, added: readonly (readonly string[])[]): 
 	return place === null ? addToTree(document, added) : addAt(text, place, added);
 }
 
-function modelsOf({ contents }: Document): YAMLMap | null {
+function modelsOf({ contents }: Document) {
 	const pair = isMap(contents)
 		? contents.items.find(({ key }) => isScalar(key) && key.value === "models")
 		: undefined;
@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** Behind the comments that belong to the last model, such as that of its golden; null for a map in braces. */
-function endOfBlock(text: string, { flow, items }: YAMLMap): Place | null {
+function endOfBlock(text: string, { flow, items }: YAMLMap) {
 	const [first, last] = [items[0]?.key, items.at(-1)?.value];
 	const start = isScalar(first) ? first.range?.[0] : undefined;
 	const end = (last as { range?: readonly number[] | null } | null | undefined)?.range?.[1];
@@ -36,12 +36,12 @@ function endOfBlock(text: string, { flow, items }: YAMLMap): Place | null {
 	return { offset, column };
 }
 
-function lineEnd(text: string, from: number): number {
+function lineEnd(text: string, from: number) {
 	const at = text.indexOf("\n", from);
 	return at < 0 ? text.length : at + 1;
 }
 
-function addAt(text: string, { offset, column }: Place, added: readonly (readonly string[])[]): string {
+function addAt(text: string, { offset, column }: Place, added: readonly (readonly string[])[]) {
 	const before = text.slice(0, offset);
 	const indent = " ".repeat(column);
 	const lines = added.flatMap((model) => ["", ...model.map((line) => indent + line.slice(2))]);
@@ -49,7 +49,7 @@ function addAt(text: string, { offset, column }: Place, added: readonly (readonl
 	return before + (text.includes("\r\n") ? own.replaceAll("\n", "\r\n") : own) + text.slice(offset);
 }
 
-function addToTree(document: Document, added: readonly (readonly string[])[]): string {
+function addToTree(document: Document, added: readonly (readonly string[])[]) {
 	for (const lines of added) {
 		const model = parseDocument(lines.map((line) => line.slice(2)).join("\n")).toJS();
 		for (const [name, value] of Object.entries(model))

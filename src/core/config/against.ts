@@ -5,10 +5,13 @@ import { suggest } from "./did-you-mean.ts";
 import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 
-type Load = Pick<WorkloadConfig, "dims" | "streams" | "everyMs" | "sweep">;
-
 /** Equal for workloads of the same sizes, streams and pace, whatever they are called. */
-export function loadOf({ dims, streams, everyMs, sweep }: Load): string {
+export function loadOf({
+	dims,
+	streams,
+	everyMs,
+	sweep,
+}: Pick<WorkloadConfig, "dims" | "streams" | "everyMs" | "sweep">): string {
 	return JSON.stringify([streams, Object.entries(dims).sort(), sweep?.dim, sweep?.from, everyMs]);
 }
 
@@ -37,7 +40,7 @@ export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void
 }
 
 /** The engines that `name` leads to, at most once around a circle. */
-function chainOf(name: string, engines: readonly EngineConfig[]): string[] {
+function chainOf(name: string, engines: readonly EngineConfig[]) {
 	const chain: string[] = [];
 	for (let at: string | undefined = name; at !== undefined && chain.length < engines.length; ) {
 		const last: string = at;

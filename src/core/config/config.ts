@@ -31,7 +31,6 @@ export interface Gates extends GateValues {
 	pointers: Readonly<Record<string, string>>;
 }
 
-/** Sizes of one dimension, both ends included. */
 export interface SweepConfig {
 	dim: string;
 	from: number;
@@ -105,7 +104,6 @@ export interface EngineConfig {
 	build?: OwnBuildConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** Name of the engine of the same model that this one has to beat. */
 	against?: string;
 	gates: Gates;
 	pointer: string;
@@ -198,15 +196,12 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	pointer: string;
 }
 
-type ProfileWhen = "never" | "on-regression" | "always";
-
 export interface Config {
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
 	/** Index among the visible GPUs, or UUID of a GPU or MIG slice; by default the first. */
 	device?: string;
-	/** Folder of the shared libraries of trtexec. */
 	libraries?: string;
 	/** Another TensorRT on this machine, which runs the base. */
 	base?: BaseFile;
@@ -217,7 +212,7 @@ export interface Config {
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
-	profile: Record<"nsys" | "ncu", ProfileWhen>;
+	profile: Record<"nsys" | "ncu", "never" | "on-regression" | "always">;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Branch or folder of the records, relative to the head's. Absent: no history is kept. */
 	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };

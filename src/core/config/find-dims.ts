@@ -43,7 +43,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	const labels = labelAxes(usable);
 	const open = openAxes(usable, labels).slice(0, maxDims);
 	const kinds = kindsOf(model, open);
-	const dims = open.map(({ name, uses: [use] }): FoundDim => {
+	const dims = open.map(({ name, uses: [use] }) => {
 		const kind = kinds.get(name) ?? { says: "unknown", sizes: [1] };
 		const where = `axis ${use?.axis} of ${cleanName(use?.input ?? "", 40)}: ${known.given.has(name) ? "given" : kind.says}`;
 		return { name, range: rangeOf(name, kind, known), where, isBatch: kind.isBatch === true };
@@ -66,8 +66,12 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	};
 }
 
+export function shortRange(range: DimRange): DimRange | number {
+	return range.min === range.max ? range.opt : range;
+}
+
 /** The range of an axis named after others, such as `past_sequence_length + 1`. */
-function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
+function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]) {
 	const terms = name.split("+").map((term) => term.trim());
 	const ranges = terms.map((term) =>
 		/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range,
@@ -79,7 +83,7 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 
 const optimalBatch = 8;
 
-function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {
+function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes) {
 	const chosen = sizes.get(name) ?? kind.sizes[0] ?? 1;
 	const fixed = fixedRange(chosen);
 	if (given.has(name) || kind.range === undefined) return fixed;
@@ -99,7 +103,7 @@ export function endsOf(
 	found: FoundDims,
 	chosen: ReadonlyMap<string, number>,
 ): [keyof RangeEnds, ReadonlyMap<string, number>][] {
-	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> => {
+	const at = (pick: (dim: FoundDim, size: number) => number) => {
 		const sizes = [...chosen].map(([name, size]) => {
 			const dim = found.dims.find((dim) => dim.name === name);
 			return [name, dim === undefined ? size : pick(dim, size)] as const;

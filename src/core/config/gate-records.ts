@@ -189,15 +189,21 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
 type NamesWith<Facts> = Extract<Records[GateKey], Facts>["name"];
-type BoundName = NamesWith<{ kind: Unit }>;
-
 export const gateEntries = Object.entries(gateRecords) as readonly (readonly [GateKey, GateRecord])[];
 const records = gateEntries.map(([, gate]) => gate);
 
 export const absoluteGates = gateEntries.flatMap(([key, { name, kind, level, bounds }]) =>
 	bounds === undefined
 		? []
-		: [{ ...bounds, key: key as "maxMemory", name: name as BoundName, kind: kind as Unit, level }],
+		: [
+				{
+					...bounds,
+					key: key as "maxMemory",
+					name: name as NamesWith<{ kind: Unit }>,
+					kind: kind as Unit,
+					level,
+				},
+			],
 );
 
 export const acceptableNames = records

@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
-import type { Problem, Resolution } from "./source.ts";
+import type { Resolution } from "./source.ts";
 import { parseDuration, parseRate, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
@@ -100,11 +100,7 @@ function* resolveThreshold(gate: GateRecord, leaves: Layer): Resolution<Threshol
 	return threshold;
 }
 
-function disorder(
-	{ kind, isLeast }: GateRecord,
-	{ warn, fail }: Required<Threshold>,
-	isDefault: boolean,
-): Omit<Problem, "pointer"> {
+function disorder({ kind, isLeast }: GateRecord, { warn, fail }: Required<Threshold>, isDefault: boolean) {
 	const format = (limit: number) =>
 		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;
 	const [beyond, most, turn] = isLeast

@@ -30,7 +30,7 @@ export function folderName(id: string): string {
 }
 
 /** FNV-1a over UTF-16 code units, low byte first; not secure against attackers. */
-function hashText(text: string): string {
+function hashText(text: string) {
 	let hash = offsetBasis;
 	for (let at = 0; at < text.length; at += 1) {
 		const unit = text.charCodeAt(at);

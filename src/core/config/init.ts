@@ -1,12 +1,12 @@
 // Writes trtgate.yml and the workflow for `trtgate init`.
 
 import { findDecoder } from "../onnx/decoder.ts";
-import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";
+import { flowYaml, yamlText } from "../text/yaml.ts";
 import type { DimRange } from "./config.ts";
-import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
+import { type FoundDim, type FoundDims, findDims, type KnownSizes, shortRange } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
@@ -84,16 +84,15 @@ export function starterName(onnxPath: string, taken: ReadonlySet<string>): strin
 	}
 }
 
-function cleaned(name: string): string {
+function cleaned(name: string) {
 	return isName(name) ? name : cleanName(withoutInvisible(name));
 }
 
-function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
+function dimLines({ dims }: FoundDims, comments: readonly string[]) {
 	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
-	const ranges = dims.map(({ name, range: { min, opt, max }, where }) => {
-		const range = min === max ? String(opt) : `{ min: ${min}, opt: ${opt}, max: ${max} }`;
-		return `      ${yamlText(name)}: ${range} # ${where}`;
-	});
+	const ranges = dims.map(
+		({ name, range, where }) => `      ${yamlText(name)}: ${flowYaml(shortRange(range))} # ${where}`,
+	);
 	const about = "    # Optimization profile: the smallest, most common and largest size. Check them.";
 	return [
 		about,
@@ -105,30 +104,25 @@ function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 
 const mostCommentChars = 600;
 
-function shapeLines({ shapes, unshaped }: FoundDims): string[] {
+function shapeLines({ shapes, unshaped }: FoundDims) {
 	const comments = unshaped.map(
 		(name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`,
 	);
 	if (shapes.length === 0) return comments;
-	const rows = shapes.map(({ input, shape }) => {
-		const sizes = shape.map((size) => (typeof size === "number" ? size : yamlText(size)));
-		return `      ${yamlText(input)}: { shape: [${sizes.join(", ")}] }`;
-	});
+	const rows = shapes.map(({ input, shape }) => `      ${yamlText(input)}: ${flowYaml({ shape })}`);
 	return [...comments, "    # Axes without a name in the ONNX file.", "    inputs:", ...rows];
 }
 
-function workloadList({ dims }: FoundDims): string {
+function workloadList({ dims }: FoundDims) {
+	if (dims.length === 0) return "[{ name: fixed shapes }]";
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
-	if (batches.length === 0) return `[${workload(dims.slice(0, 3))}]`;
+	if (batches.length === 0) return flowYaml([workload(dims.slice(0, 3))]);
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
-	return `[${workload(single)}, ${workload(batches)}]`;
+	return flowYaml([workload(single), workload(batches)]);
 }
 
 /** Of a decoder, for which one profile would serve two kinds of work. */
-function decoderLines(
-	model: OnnxModel,
-	{ dims, shapes }: FoundDims,
-): { lines: string[]; dims: ReadonlySet<string> } {
+function decoderLines(model: OnnxModel, { dims, shapes }: FoundDims) {
 	const inputs = Object.fromEntries(shapes.map(({ input, shape }) => [input, { shape }]));
 	const { seq, past, total } = findDecoder(model, { inputs })?.dims ?? {};
 	const found = dims.find(({ name }) => name === seq);
@@ -140,30 +134,27 @@ function decoderLines(
 		const both = { min: sum("min"), opt: sum("opt"), max: sum("max") };
 		const ranges = [[found.name, ofSeq] as const, [past, ofPast] as const];
 		const given = total === undefined ? ranges : [...ranges, [total, both] as const];
-		const texts = given.map(
-			([name, { min, opt, max }]) => `${yamlText(name)}: { min: ${min}, opt: ${opt}, max: ${max} }`,
-		);
-		return `      - { ${texts.join(", ")} }`;
+		return `      - ${flowYaml(Object.fromEntries(given))}`;
 	};
-	const rows = dims
-		.filter(({ isBatch }) => isBatch)
-		.map(({ name, range }) => `, ${yamlText(name)}: ${range.min}`);
+	const batches = dims.filter(({ isBatch }) => isBatch).map(({ name, range }) => [name, range.min]);
+	const single = Object.fromEntries(batches);
 	const lines = [
 		"    # The first tokens at once, then one after the other with a cache: ranges of tokens and cached positions.",
 		"    profiles:",
 		row(found.range, { min: 0, opt: 1, max: 1 }),
 		row({ min: 1, opt: 1, max: 1 }, cache),
 		"    # The first token, and each further one.",
-		`    workloads: [{ prefill: ${found.range.opt}${rows.join("")} }, { decode: ${cache.opt}${rows.join("")} }]`,
+		`    workloads: ${flowYaml([
+			{ prefill: found.range.opt, ...single },
+			{ decode: cache.opt, ...single },
+		])}`,
 	];
 	return { lines, dims: new Set([found.name, past, ...(total === undefined ? [] : [total])]) };
 }
 
-function workload(dims: readonly FoundDim[]): string {
-	if (dims.length === 0) return "{ name: fixed shapes }";
-	const sizes = dims.map(({ name, range }) => `${yamlText(name)}: ${range.opt}`).join(", ");
-	const collides = dims.some(({ name }) => workloadKeys.includes(name));
-	return collides ? `{ dims: { ${sizes} } }` : `{ ${sizes} }`;
+function workload(dims: readonly FoundDim[]) {
+	const sizes = Object.fromEntries(dims.map(({ name, range }) => [name, range.opt]));
+	return dims.some(({ name }) => workloadKeys.includes(name)) ? { dims: sizes } : sizes;
 }
 
 export function starterGolden(name: string): string {

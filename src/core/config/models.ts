@@ -246,7 +246,7 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 }
 
 /** Inherits key by key; a model that names a mask replaces the file's length, and vice versa. */
-function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
+function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string) {
 	const padding = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
 	return {
 		when: narrow.when ?? wide.when ?? defaultProbes.when,

@@ -159,10 +159,7 @@ const configInputs: Readonly<Record<string, string>> = {
 	"baseline-ref": "/baseline/ref",
 };
 
-function applyInputs(
-	file: unknown,
-	inputs: Readonly<Record<string, string>>,
-): { value: unknown; inputs: Map<string, string> } {
+function applyInputs(file: unknown, inputs: Readonly<Record<string, string>>) {
 	const set = new Map<string, string>();
 	let value = file;
 	for (const [name, pointer] of Object.entries(configInputs)) {
@@ -252,7 +249,7 @@ function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]
 	});
 }
 
-function labelsOf(labels: RunnerFile["labels"]): RunnerConfig["labels"] {
+function labelsOf(labels: RunnerFile["labels"]) {
 	if (typeof labels === "string") return [labels];
 	if (Array.isArray(labels) || (labels.labels ?? []).length > 0) return labels;
 	return { group: labels.group };

@@ -150,11 +150,11 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Omit<Rule
 	});
 }
 
-function againstShown({ pointer }: EngineConfig, against: string | undefined): Rule[] {
+function againstShown({ pointer }: EngineConfig, against: string | undefined) {
 	return against === undefined ? [] : [{ key: "against", shown: against, pointer: `${pointer}/against` }];
 }
 
-function laxnessOf(limit: number | undefined, isLeast = false): number {
+function laxnessOf(limit: number | undefined, isLeast = false) {
 	return limit === undefined ? Infinity : isLeast ? -limit : limit;
 }
 
@@ -162,14 +162,14 @@ function laxnessOf(limit: number | undefined, isLeast = false): number {
 function gatesShown(
 	{ gates, pointer }: { gates: Gates; pointer: string },
 	precision?: EngineConfig["precision"],
-): Rule[] {
+) {
 	const level = precision === undefined ? "workload" : "engine";
 	return gateEntries.flatMap(([key, { name, kind, options, bounds, isLeast, level: own }]) => {
 		if (own !== level) return [];
 		if (kind === "slo") return sloShown(gates, gates.pointers[name] ?? pointer);
 		const value = gates[key];
 		const atLeast = isLeast ?? bounds?.isLeast;
-		const rule = (at: string, is: number | string | undefined): Rule => ({
+		const rule = (at: string, is: number | string | undefined) => ({
 			key: `gates.${at}`,
 			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, atLeast),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
@@ -183,7 +183,7 @@ function gatesShown(
 	});
 }
 
-function sloShown({ slo }: Gates, pointer: string): Rule[] {
+function sloShown({ slo }: Gates, pointer: string) {
 	const [most, least] = [
 		{ key: "gates.slo.p99", pointer },
 		{ key: "gates.slo.rate", pointer },
@@ -197,7 +197,7 @@ function sloShown({ slo }: Gates, pointer: string): Rule[] {
 	];
 }
 
-function workloadShown(workload: WorkloadConfig): Rule[] {
+function workloadShown(workload: WorkloadConfig) {
 	const sizes = [
 		["streams", workload.streams] as const,
 		...Object.entries(workload.dims).map(([name, size]) => [`dims.${name}`, size] as const),
@@ -216,7 +216,7 @@ function workloadShown(workload: WorkloadConfig): Rule[] {
 	return [...gatesShown(workload), ...covered];
 }
 
-function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
+function modelShown({ probes, notice, pointer }: ModelConfig) {
 	return [
 		{
 			key: "probes",
@@ -233,7 +233,7 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 }
 
 /** Larger numbers, such as more pairs, are stricter, and so is a switch that is on. */
-function rulesShown(config: Config): Rule[] {
+function rulesShown(config: Config) {
 	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
 	const { looks, adaptsLength, ...settings } = measure;
 	const shown = Object.entries({
@@ -263,7 +263,7 @@ function leaves(key: string, value: unknown): Rule[] {
 	);
 }
 
-function leafOf(key: string, value: unknown): Rule {
+function leafOf(key: string, value: unknown) {
 	const isTime = key.endsWith("-ms") && typeof value === "number";
 	const name = isTime ? key.slice(0, -"-ms".length) : key;
 	const rule = {

@@ -110,7 +110,7 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 	};
 }
 
-function countLabels({ keyword, params }: ErrorObject): string | undefined {
+function countLabels({ keyword, params }: ErrorObject) {
 	if (keyword === "minItems" || keyword === "minProperties") return `at least ${params["limit"]} entry`;
 	if (keyword === "maxItems") return `at most ${params["limit"]} entries`;
 	return undefined;
@@ -174,13 +174,13 @@ export function schemaFor(pointer: string): SchemaNode {
 	return followed(node);
 }
 
-function childOf(node: SchemaNode, key: string): SchemaNode {
+function childOf(node: SchemaNode, key: string) {
 	const named = node.properties && Object.hasOwn(node.properties, key) ? node.properties[key] : undefined;
 	const other = typeof node.additionalProperties === "object" ? node.additionalProperties : undefined;
 	return named ?? other ?? node.items ?? {};
 }
 
-function holderOf(node: SchemaNode): SchemaNode {
+function holderOf(node: SchemaNode) {
 	const target = followed(node);
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
 }
@@ -207,7 +207,7 @@ const homes = {
 	workload: "a workload",
 };
 
-function findHome(key: string): { name: string; home: string } | undefined {
+function findHome(key: string) {
 	for (const [definition, home] of Object.entries(homes)) {
 		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});
 		const name = known.includes(key) ? key : didYouMean(key, known);
@@ -235,7 +235,7 @@ const typeLabels: Readonly<Record<string, string>> = {
 	object: "a mapping of keys to values",
 };
 
-function describeNumber({ type, minimum, maximum, exclusiveMinimum }: SchemaNode): string {
+function describeNumber({ type, minimum, maximum, exclusiveMinimum }: SchemaNode) {
 	const noun = type === "integer" ? "a whole number" : "a number";
 	if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
 	if (minimum !== undefined && maximum !== undefined) return `${noun} from ${minimum} to ${maximum}`;

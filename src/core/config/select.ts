@@ -56,23 +56,24 @@ export function compilePattern(pattern: string): (model: string, engine: string)
 	return (model, engine) => fits(model) || fits(`${model}/${engine}`);
 }
 
-type Selected =
-	| { state: "ok"; models: readonly ModelConfig[] }
-	| { state: "unknown"; problems: readonly PatternProblem[] };
-
 interface PatternProblem {
 	index: number;
 	says: string;
 	meant?: string | undefined;
 }
 
-export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
+export function selectModels(
+	models: Config["models"],
+	patterns: readonly string[],
+):
+	| { state: "ok"; models: readonly ModelConfig[] }
+	| { state: "unknown"; problems: readonly PatternProblem[] } {
 	const ids = models.flatMap((model) => [
 		model.name,
 		...model.engines.map((engine) => `${model.name}/${engine.name}`),
 	]);
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
-	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index): PatternProblem[] => {
+	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => {
 		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
 		const meant = didYouMean(pattern, ids);
 		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
@@ -84,7 +85,6 @@ export function selectModels(models: Config["models"], patterns: readonly string
 		: { state: "ok", models: keepSelected(models, patterns) };
 }
 
-/** Like `selectModels`, but ignores patterns without a match. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);
@@ -111,7 +111,7 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 	});
 }
 
-function pinEngine(engine: EngineConfig, name: string): EngineConfig {
+function pinEngine(engine: EngineConfig, name: string) {
 	const workloads = engine.workloads.slice(0, 1).map(({ sweep: _, ...workload }) => ({ ...workload, name }));
 	const sizes = Object.entries(engine.dims).map(
 		([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const,

@@ -27,7 +27,6 @@ export function formatSource({ sources }: Placed, pointer: string): string {
 	}
 }
 
-/** The place of `pointer`, or of the nearest enclosing value in the file. */
 export function locate(config: Placed, pointer: string | undefined): Location | undefined {
 	if (pointer === undefined) return undefined;
 	const source = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;
@@ -103,12 +102,12 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
 
-function inputOf(pointer: string, { inputs }: Origin): string | undefined {
+function inputOf(pointer: string, { inputs }: Origin) {
 	const owner = [...inputs.keys()].find((key) => pointer === key || pointer.startsWith(`${key}/`));
 	return owner === undefined ? undefined : inputs.get(owner);
 }
 
-function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
+function toError(problem: Problem, position: Position | undefined, origin: Origin) {
 	const { code = "config-value", pointer, says, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };

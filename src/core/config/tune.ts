@@ -1,11 +1,11 @@
 // The variants that `trtgate tune` tries, and the configs of its runs.
 import type { Precision } from "../../../generated/config.ts";
 import type { PreflightContext } from "../onnx/findings/subject.ts";
-import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { InspectedModel } from "../onnx/model.ts";
 import { preflight } from "../onnx/preflight.ts";
 import type { WeightPattern } from "../onnx/sparsity.ts";
-import type { FoundDims } from "./find-dims.ts";
+import { flowYaml, yamlText } from "../text/yaml.ts";
+import { type FoundDims, shortRange } from "./find-dims.ts";
 
 export interface Variant {
 	name: string;
@@ -23,28 +23,25 @@ export interface Tuned {
 	golden?: string | undefined;
 }
 
-type Machine = Pick<PreflightContext, "tensorrt" | "computeCapability">;
-
 /** Strongly typed TensorRT takes the precision of the file, and so do Q/DQ nodes. The first is the reference. */
-export function precisionVariants(model: InspectedModel, machine: Machine, quantised?: Quantised): Variant[] {
+export function precisionVariants(
+	model: InspectedModel,
+	machine: Pick<PreflightContext, "tensorrt" | "computeCapability">,
+	quantised?: { onnx: string; model: InspectedModel },
+): Variant[] {
 	const own = quantisationOf(model);
 	const plain: readonly Precision[] = own === null ? ["fp16", "bf16", "tf32", "fp32"] : [own];
 	const allowed = plain.filter((precision) => {
 		const found = preflight(model, { backend: "tensorrt", ...machine, precision });
 		return !found.some(({ code }) => code === "precision-typed" || code === "precision-hardware");
 	});
-	const variants = allowed.map((precision): Variant => ({ name: precision, precision }));
+	const variants = allowed.map((precision) => ({ name: precision, precision }));
 	if (quantised === undefined) return variants;
 	const precision = quantisationOf(quantised.model) ?? "int8";
 	return [...variants, { name: `${precision}-qdq`, precision, onnx: quantised.onnx }];
 }
 
-interface Quantised {
-	onnx: string;
-	model: InspectedModel;
-}
-
-function quantisationOf({ onnx: { graph } }: InspectedModel): "int8" | "fp8" | null {
+function quantisationOf({ onnx: { graph } }: InspectedModel) {
 	const operators = graph.nodes
 		.map(({ op }) => op)
 		.filter((op) => /QuantizeLinear$|DequantizeLinear$/.test(op));
@@ -63,18 +60,17 @@ export function sparseVariant(
 	return dense && isSparse ? { ...dense, name: `${dense.name}-sparse`, flags: ["--sparsity=enable"] } : null;
 }
 
-/** A model for trtgate.yml: every variant against the first. */
 export function modelLines(
 	tuned: Tuned,
 	variants: readonly Variant[],
 	workloads?: readonly object[],
 ): string {
 	const { name, onnx, found, golden } = tuned;
-	const ranges = found.dims.map(({ name, range }) => [name, range.min === range.max ? range.opt : range]);
+	const ranges = found.dims.map(({ name, range }) => [name, shortRange(range)]);
 	const shapes = found.shapes.map(({ input, shape }) => [input, { shape }]);
 	const engines = variants.map(({ name, level, ...engine }, index) => {
 		const against = index === 0 ? undefined : variants[0]?.name;
-		return `      ${yamlText(name)}: ${flow({ ...engine, "optimization-level": level, against })}`;
+		return `      ${yamlText(name)}: ${flowYaml({ ...engine, "optimization-level": level, against })}`;
 	});
 	const keys = {
 		onnx,
@@ -84,7 +80,7 @@ export function modelLines(
 		workloads,
 	};
 	const lines = Object.entries(keys).flatMap(([key, value]) =>
-		value === undefined ? [] : [`    ${key}: ${flow(value)}`],
+		value === undefined ? [] : [`    ${key}: ${flowYaml(value)}`],
 	);
 	return ["models:", `  ${yamlText(name)}:`, ...lines, "    engines:", ...engines, ""].join("\n");
 }
@@ -99,15 +95,6 @@ export function tuneConfig(
 		name: `${count === 1 ? "1 stream" : `${count} streams`}, ${cudaGraph ? "" : "no "}CUDA graph`,
 		streams: count,
 	}));
-	const measure = flow({ pairs: [5, 8], "cuda-graph": cudaGraph });
+	const measure = flowYaml({ pairs: [5, 8], "cuda-graph": cudaGraph });
 	return `version: 1\nbackend: tensorrt\n${modelLines(tuned, variants, workloads)}measure: ${measure}\ngates: { payoff: { warn: off } }\n`;
-}
-
-/** YAML in one line. */
-function flow(value: unknown): string {
-	if (typeof value === "string") return yamlText(value);
-	if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
-	if (typeof value !== "object" || value === null) return String(value);
-	const entries = Object.entries(value).filter(([, own]) => own !== undefined);
-	return `{ ${entries.map(([key, own]) => `${yamlText(key)}: ${flow(own)}`).join(", ")} }`;
 }

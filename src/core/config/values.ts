@@ -45,7 +45,6 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 	return minBytes;
 }
 
-/** `400/s` is 400. */
 export function* parseRate(pointer: string, text: string): Resolution<number> {
 	const rate = Number.parseFloat(text);
 	if (rate > 0 && Number.isFinite(rate)) return rate;
@@ -58,7 +57,7 @@ export function* parseRate(pointer: string, text: string): Resolution<number> {
 	return 1;
 }
 
-function inUnits(text: string, units: Readonly<Record<string, number>>): number {
+function inUnits(text: string, units: Readonly<Record<string, number>>) {
 	const [, number, unit = ""] = /^([0-9.]+) ?([A-Za-z]+)$/.exec(text) ?? [];
 	return Number(number) * (units[unit] ?? NaN);
 }
@@ -69,7 +68,7 @@ export function isName(text: string): boolean {
 	return nameFault(text) === null;
 }
 
-function nameFault(name: string): string | null {
+function nameFault(name: string) {
 	if (name.trim() === "") return "is empty";
 	const invisible = describeInvisible(name);
 	if (invisible !== null) return `contains ${invisible}`;

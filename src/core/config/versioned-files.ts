@@ -48,7 +48,7 @@ export function onTensorRt<Some extends Pick<Config, "models" | "sources">>(
 	version: string,
 ): Some {
 	const major = Number.parseInt(version, 10);
-	const withFile = (engine: EngineConfig, model: string): EngineConfig => {
+	const withFile = (engine: EngineConfig, model: string) => {
 		const { onnxByVersion: files, pointer } = engine;
 		if (files === undefined) return engine;
 		const file = files.find(({ from, to }) => from <= major && major <= to);

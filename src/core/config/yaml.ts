@@ -56,11 +56,7 @@ export function parseYaml(text: string, path: string): YamlResult {
 		: { state: "ok", value, positions: walk.positions };
 }
 
-function readDocument(
-	source: string,
-	lines: LineCounter,
-	place: (offset: number) => Position,
-): ParsedNode | YamlProblem {
+function readDocument(source: string, lines: LineCounter, place: (offset: number) => Position) {
 	const tokens = tokenize(source, lines);
 	if (tokens === null)
 		return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix };
@@ -94,7 +90,7 @@ function readDocument(
 
 const tooLargeFix = "Check that this is the file you meant; split it into several configs if it is.";
 
-function refuseText(source: string): YamlProblem | null {
+function refuseText(source: string) {
 	if (source.length > maxChars)
 		return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix };
 	if (!source.includes("\0")) return null;
@@ -102,7 +98,7 @@ function refuseText(source: string): YamlProblem | null {
 }
 
 /** Lexes and parses by hand, so that the parser can be stopped. */
-function tokenize(source: string, lines: LineCounter): CST.Token[] | null {
+function tokenize(source: string, lines: LineCounter) {
 	const parser = new Parser(lines.addNewLine);
 	const tokens: CST.Token[] = [];
 	let lexemes = 0;
@@ -117,7 +113,7 @@ function tokenize(source: string, lines: LineCounter): CST.Token[] | null {
 }
 
 /** Offset of the first token that is too deep, or null. Iterative, unlike the composer. */
-function tooDeep(tokens: readonly CST.Token[]): number | null {
+function tooDeep(tokens: readonly CST.Token[]) {
 	const open = tokens.map((token) => ({ token, depth: 0 }));
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
 		const { token, depth } = next;
@@ -127,13 +123,13 @@ function tooDeep(tokens: readonly CST.Token[]): number | null {
 	return null;
 }
 
-function children(token: CST.Token): CST.Token[] {
+function children(token: CST.Token) {
 	if (token.type === "document") return token.value ? [token.value] : [];
 	if (!("items" in token)) return [];
 	return token.items.flatMap((item) => [item.key, item.value]).filter((child) => child != null);
 }
 
-function describe({ code, message }: YAMLError): Pick<YamlProblem, "says" | "fix"> {
+function describe({ code, message }: YAMLError) {
 	const fix =
 		code === "TAB_AS_INDENT"
 			? "Indent with spaces; YAML allows no tabs there."
@@ -254,7 +250,7 @@ class TreeWalk {
 	}
 }
 
-function keyFault(key: ParsedNode, before: Position | undefined): { says: string; fix: string } | null {
+function keyFault(key: ParsedNode, before: Position | undefined) {
 	if (!isScalar(key)) return { says: "has a key that is not plain text", fix: "Write the key as text." };
 	if (textOf(key) === "<<" && key.type === "PLAIN")
 		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix: "Repeat the keys." };
@@ -264,7 +260,7 @@ function keyFault(key: ParsedNode, before: Position | undefined): { says: string
 	return { says, fix: "Rename or remove one of the two." };
 }
 
-function textOf(node: Scalar): string {
+function textOf(node: Scalar) {
 	return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
 }
 

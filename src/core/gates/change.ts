@@ -1,5 +1,5 @@
 // Gates of the whole change: checks that the head lacks, changed rules, and changes that are accepted once.
-import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
+import type { Arm, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange, Config } from "../config/config.ts";
 import { type Counterparts, type RuleChange, ruleChanges } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
@@ -88,10 +88,7 @@ function resultOf(
 	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
 }
 
-function subjectOf(
-	group: readonly RuleChange[],
-	path: string,
-): Pick<GateResult, "model" | "engine" | "workload"> {
+function subjectOf(group: readonly RuleChange[], path: string) {
 	const common = (key: "model" | "engine" | "workload") => {
 		const [value, other] = new Set(group.map((change) => change[key]));
 		return other === undefined ? value : undefined;
@@ -101,7 +98,7 @@ function subjectOf(
 	return { model: model ?? path, engine, workload: engine && common("workload") };
 }
 
-function countOf(group: readonly RuleChange[]): string {
+function countOf(group: readonly RuleChange[]) {
 	const [first] = group;
 	if (first === undefined || group.length === 1) return "";
 	const what = first.workload !== undefined ? "workload" : first.engine !== undefined ? "engine" : "model";
@@ -126,30 +123,32 @@ export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts):
 /** A stale entry must go, so that it cannot serve another change. */
 function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts): GateResult[] {
 	const { engine, recipe, pointer } = entry;
-	const recipeOf = (arm: string) =>
-		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
-	const head = recipeOf("head");
+	const built = buildOf(builds, engine, "head");
+	const head = built?.recipeHash;
 	const why = !known.has(engine)
 		? "no such engine exists"
-		: recipeOf("base") === recipe
+		: buildOf(builds, engine, "base")?.recipeHash === recipe
 			? "the base already has this engine"
 			: head !== undefined && head !== recipe
 				? `it is for the engine ${recipe}, and this one is ${head}`
 				: null;
 	if (why === null) return [];
 	// Names may contain slashes, so only a build tells the model's name from the engine's.
-	const build = builds.find(({ arm, ...of }) => arm === "head" && `${of.model}/${of.engine}` === engine);
 	const slash = engine.indexOf("/");
 	return [
 		{
 			gate: "accept",
-			model: build?.model ?? engine.slice(0, slash),
-			engine: build?.engine ?? engine.slice(slash + 1),
+			model: built?.model ?? engine.slice(0, slash),
+			engine: built?.engine ?? engine.slice(slash + 1),
 			status: "fail",
 			message: `The accepted ${entry.figure} is stale: ${why}. Remove the entry; \`trtgate accept RESULT --prune\` does it.`,
 			...placeOf(config, pointer),
 		},
 	];
+}
+
+export function buildOf(builds: readonly BuildRecord[], engine: string, arm: Arm): BuildRecord | undefined {
+	return builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine);
 }
 
 function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: AcceptFacts): GateResult {

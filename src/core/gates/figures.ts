@@ -27,12 +27,10 @@ export interface Level {
 	pointer: string;
 }
 
-type Subject = Pick<GateResult, "model" | "engine" | "workload" | "case">;
-
 /** @param key of the limit, by default the gate's name. */
 export function placeVerdict(
 	[gate, status, message]: Verdict,
-	subject: Subject,
+	subject: Pick<GateResult, "model" | "engine" | "workload" | "case">,
 	{ config, gates, pointer, key = gate }: Level & { config: Config; key?: string },
 ): GateResult[] {
 	if (status === null) return [];
@@ -116,10 +114,7 @@ function judgeBounds(
 		const format = formatGate[gate.kind];
 		const value = head[gate.figure] ?? null;
 		const allowed = `; allowed at ${gate.isLeast ? "least" : "most"} ${format(limit)}.`;
-		if (value === null) {
-			const status = gates.inconclusive === "fail" ? "fail" : "inconclusive";
-			return [[gate.name, status, `${gate.label} unknown${allowed}`]];
-		}
+		if (value === null) return [[gate.name, openStatus(gates), `${gate.label} unknown${allowed}`]];
 		const keeps = gate.isLeast ? value >= limit : value <= limit;
 		return [[gate.name, keeps ? "pass" : "fail", `${gate.label} ${format(value)}${allowed}`]];
 	});
@@ -136,12 +131,17 @@ function throughputGate({ base, head }: WorkloadResult, gates: Gates): Verdict {
 	return ["throughput", judgeChange(-change, gates.throughput), message];
 }
 
-function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
+function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult) {
 	return (
 		model === row.model &&
 		(engine ?? row.engine) === row.engine &&
 		(workload ?? row.workload) === row.workload
 	);
+}
+
+/** Of what cannot be decided. */
+export function openStatus({ inconclusive }: Gates) {
+	return inconclusive === "fail" ? "fail" : "inconclusive";
 }
 
 interface Context {
@@ -161,7 +161,7 @@ export function comparedStatus(
 		case "unchanged":
 			return "pass";
 		case "inconclusive":
-			return gates.inconclusive === "fail" ? "fail" : "inconclusive";
+			return openStatus(gates);
 		case "not-comparable":
 			return gates.notComparable === "fail" && !isExplained ? "fail" : "inconclusive";
 		case "missing":
@@ -170,17 +170,17 @@ export function comparedStatus(
 }
 
 /** P99 and memory decide only if they are certain. */
-function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | null {
+function tailStatus(comparison: Comparison, limits: Threshold) {
 	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? NaN, limits);
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
 }
 
-function workStatus({ work, doubt }: WorkloadResult, context: Context): GateStatus | null {
+function workStatus({ work, doubt }: WorkloadResult, context: Context) {
 	const status = work === undefined ? null : comparedStatus(work, context.gates.work, context);
 	return status === "fail" && doubt !== undefined ? "warn" : status;
 }
 
-function memoryMessage({ base, head, memory }: WorkloadResult): string {
+function memoryMessage({ base, head, memory }: WorkloadResult) {
 	const change = memory.estimate === null ? "" : ` (${formatPercent(memory.estimate, { sign: true })})`;
 	return `Peak memory ${formatBytes(base?.peakMemoryBytes ?? 0)} → ${formatBytes(head?.peakMemoryBytes ?? 0)}${change}.`;
 }

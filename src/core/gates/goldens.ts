@@ -4,7 +4,6 @@ import type {
 	GateResult,
 	GateStatus,
 	GoldenChange,
-	GoldenCheck,
 	GoldenVerdict,
 	InterfaceChange,
 	ProbeResult,
@@ -21,7 +20,7 @@ export function judgeGolden(verdict: GoldenVerdict, config: Config, level: Level
 	return placeVerdict(judged, { model, engine, case: name }, { config, ...level, key });
 }
 
-function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
+function statusOf(verdict: GoldenVerdict, gates: Gates) {
 	switch (verdict.state) {
 		case "match":
 			return verdict.checks.some((check) => !check.pass) ? "warn" : "pass";
@@ -35,7 +34,7 @@ function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
 	}
 }
 
-function messageOf(verdict: GoldenVerdict): string {
+function messageOf(verdict: GoldenVerdict) {
 	if (verdict.fault !== undefined)
 		return `${verdict.message ?? "The golden cannot be used."} ${verdict.fault.fix}`;
 	const failing = shownCheck(verdict);
@@ -61,13 +60,13 @@ function messageOf(verdict: GoldenVerdict): string {
 const growthMetric = "error-growth";
 
 /** Failures before warnings, new ones before those of the base too. */
-function shownCheck({ checks }: GoldenVerdict): GoldenCheck | undefined {
+function shownCheck({ checks }: GoldenVerdict) {
 	const failed = checks.filter((check) => !check.pass);
 	const failing = failed.filter(({ severity }) => severity === "fail");
 	return failing.find(({ existing }) => existing !== true) ?? failing[0] ?? failed[0];
 }
 
-function othersText(verdict: GoldenVerdict, shown: string): string {
+function othersText(verdict: GoldenVerdict, shown: string) {
 	const failing = verdict.checks.filter(
 		(check) => !check.pass && check.metric !== growthMetric && check.output !== shown,
 	);
@@ -75,7 +74,7 @@ function othersText(verdict: GoldenVerdict, shown: string): string {
 	return others.length === 0 ? "" : ` Also failing: ${listNames(others)}.`;
 }
 
-function formatNumeric(value: number | string): string {
+function formatNumeric(value: number | string) {
 	return typeof value === "string" ? value : String(Number(value.toPrecision(3)));
 }
 
@@ -86,11 +85,11 @@ export function judgeGoldenChange(change: GoldenChange, config: Config, gates: G
 	return placeVerdict(judged, { model }, { config, gates, pointer });
 }
 
-function orNone(setting: GateStatus | "off"): GateStatus | null {
+function orNone(setting: GateStatus | "off") {
 	return setting === "off" ? null : setting;
 }
 
-function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
+function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange) {
 	if (base === null) return `${notes.join(" ")} It needs a review.`;
 	const what =
 		head === null
@@ -111,7 +110,7 @@ export function judgeProbe(result: ProbeResult, config: Config, level: Level): G
 }
 
 /** No number, because an answer is missing or differs in kind, is beyond every limit. */
-function probeStatus({ state, got, allowed }: ProbeResult, { warn, fail }: Threshold): GateStatus | null {
+function probeStatus({ state, got, allowed }: ProbeResult, { warn, fail }: Threshold) {
 	if (state === "skipped" || state === "known" || (warn === undefined && fail === undefined)) return null;
 	if (state === "agrees") return "pass";
 	// A model that gives no finite number for generated inputs need not be wrong.
@@ -132,7 +131,7 @@ export function judgeInterface(change: InterfaceChange, config: Config, level: L
 }
 
 /** A workload that no longer runs is not compared, whatever the gate on the interface says. */
-function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates): GateStatus | null {
+function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates) {
 	if (gates.interface !== "fail" && rows.some(({ side }) => side === "workload"))
 		return gates.notComparable === "fail" ? "fail" : "inconclusive";
 	return orNone(gates.interface);

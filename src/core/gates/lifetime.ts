@@ -2,7 +2,7 @@
 import type { GateResult, MemoryGrowthResult, StartUpResult } from "../../../generated/result.ts";
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config } from "../config/config.ts";
-import { comparedStatus, type Level, placeVerdict } from "./figures.ts";
+import { comparedStatus, type Level, openStatus, placeVerdict } from "./figures.ts";
 
 /** Less is within what a disk or another process costs. */
 const noticeableMs = 5;
@@ -28,7 +28,7 @@ export function judgeMemoryGrowth(
 	config: Config,
 	level: Level,
 ): GateResult[] {
-	const unknown = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	const unknown = openStatus(level.gates);
 	const status = ({ steady: "pass", grows: "fail", unknown } as const)[state];
 	return placeVerdict(["memory-growth", status, message], { model, engine }, { config, ...level });
 }

@@ -3,15 +3,12 @@ import type { BuildRecord, GateResult, GateStatus } from "../../../generated/res
 import type { Config, Threshold } from "../config/config.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { formatPercent } from "../text/units.ts";
-import { judgeChange, placeVerdict } from "./figures.ts";
+import { judgeChange, openStatus, placeVerdict } from "./figures.ts";
 
-interface Builds {
-	spec: EngineSpec;
-	base?: BuildRecord | undefined;
-	head: BuildRecord;
-}
-
-export function judgePrecision({ spec, base, head }: Builds, config: Config): GateResult[] {
+export function judgePrecision(
+	{ spec, base, head }: { spec: EngineSpec; base?: BuildRecord | undefined; head: BuildRecord },
+	config: Config,
+): GateResult[] {
 	const { gates, name: engine, precision } = spec.engine;
 	const now = shareOf(head);
 	const before = base?.precision === head.precision ? shareOf(base) : null;
@@ -22,7 +19,7 @@ export function judgePrecision({ spec, base, head }: Builds, config: Config): Ga
 	if (now === null) {
 		if (before === null || head.state !== "built") return [];
 		const message = `In the base ${formatPercent(before)} of the multiply-adds run in ${precision}; the head's share is not known.`;
-		return place(gates.inconclusive === "fail" ? "fail" : "inconclusive", message, "inconclusive");
+		return place(openStatus(gates), message, "inconclusive");
 	}
 	const was = before === null ? "" : `; in the base ${formatPercent(before)}`;
 	const message = `${formatPercent(now)} of the multiply-adds run in ${precision}${was}.`;
@@ -35,8 +32,7 @@ export function judgePrecision({ spec, base, head }: Builds, config: Config): Ga
 		: place(floor, message, "precision-coverage");
 }
 
-type Judged = ReturnType<typeof judgeChange>;
-const rank: Readonly<Record<Judged, number>> = { pass: 0, warn: 1, fail: 2 };
+const rank: Readonly<Record<ReturnType<typeof judgeChange>, number>> = { pass: 0, warn: 1, fail: 2 };
 
 const shareOf = (build: BuildRecord | undefined) => build?.precisionCoverage?.multiplyAdds ?? null;
 
@@ -44,7 +40,7 @@ const shareOf = (build: BuildRecord | undefined) => build?.precisionCoverage?.mu
 const quantised: ReadonlySet<string> = new Set(["int8", "fp8"]);
 
 /** @param isPromised if the base is below the floor too, the change is not the cause. */
-function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold): Judged {
+function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold) {
 	if (now < fail) return isPromised ? "fail" : "warn";
 	return now < warn ? "warn" : "pass";
 }

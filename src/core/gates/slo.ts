@@ -1,7 +1,6 @@
 // The gate `slo`: the P99 of a request at a rate, computed from the times of both sides.
 import type {
 	GateResult,
-	GateStatus,
 	LoadResult,
 	MeasuredLoad,
 	MeasuredSide,
@@ -11,7 +10,7 @@ import type { Config, WorkloadConfig } from "../config/config.ts";
 import { formatGate, type ServiceLevel } from "../config/gate-records.ts";
 import { boundsText } from "../load/measured.ts";
 import { formatCount, formatMs } from "../text/units.ts";
-import { placeVerdict } from "./figures.ts";
+import { openStatus, placeVerdict } from "./figures.ts";
 
 export function judgeSlo(
 	row: WorkloadResult,
@@ -25,7 +24,7 @@ export function judgeSlo(
 	const { slo } = level.gates;
 	const { model, engine, workload } = row;
 	if (slo === undefined || row.head === null) return [];
-	const open = level.gates.inconclusive === "fail" ? "fail" : "inconclusive";
+	const open = openStatus(level.gates);
 	const isOf = (one: Pick<LoadResult, "model" | "engine" | "workloads">) =>
 		one.model === model && one.engine === engine && one.workloads.includes(workload);
 	const load = loads.find((one) => one.slo !== undefined && isOf(one));
@@ -50,29 +49,23 @@ export function judgeSlo(
 type Slo = NonNullable<LoadResult["slo"]>;
 
 /** null: the interval holds the limit. */
-function statusOf({ p99Ms, lowMs, highMs }: Slo): GateStatus | null {
+function statusOf({ p99Ms, lowMs, highMs }: Slo) {
 	if (lowMs === null || lowMs > p99Ms) return "fail";
 	return highMs !== null && highMs <= p99Ms ? "pass" : null;
 }
 
 /** null: the bounds hold the limit, or the requests are too few for them. */
-function measuredStatus(
-	{ p99Ms }: ServiceLevel,
-	{ p99: { lowMs, highMs } }: MeasuredSide,
-): GateStatus | null {
+function measuredStatus({ p99Ms }: ServiceLevel, { p99: { lowMs, highMs } }: MeasuredSide) {
 	if (lowMs !== null && lowMs > p99Ms) return "fail";
 	return highMs !== null && highMs <= p99Ms ? "pass" : null;
 }
 
-function measuredMessage({ p99Ms, ratePerSecond }: ServiceLevel, head: MeasuredSide): string {
+function measuredMessage({ p99Ms, ratePerSecond }: ServiceLevel, head: MeasuredSide) {
 	const bounds = boundsText(head.p99);
 	return `Measured at ${formatGate.rate(ratePerSecond)}: P99 ${formatMs(head.p99Ms)} (${bounds}) of ${formatCount(head.requests)} requests; allowed at most ${formatMs(p99Ms)}.`;
 }
 
-function messageOf(
-	{ p99Ms, ratePerSecond, headMs, lowMs, highMs, mostPerSecond }: Slo,
-	load: LoadResult,
-): string {
+function messageOf({ p99Ms, ratePerSecond, headMs, lowMs, highMs, mostPerSecond }: Slo, load: LoadResult) {
 	const text = (ms: number | null) => (ms === null ? "no end" : formatMs(ms));
 	const { base, head } = mostPerSecond;
 	const found =

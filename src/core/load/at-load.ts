@@ -15,8 +15,6 @@ const requests = 100_000;
 const settled = 0.05 * requests;
 const steps = 14;
 
-type SloOf = (row: WorkloadResult) => ServiceLevel | undefined;
-
 interface Member {
 	row: WorkloadResult;
 	batch: number;
@@ -27,7 +25,10 @@ interface Member {
  * Of workloads with one stream that were timed. Those of one engine that differ in their batch and have the same `slo`
  * are also one engine behind a batcher, which then has the `slo`.
  */
-export function loadsOf(rows: readonly WorkloadResult[], sloOf: SloOf): LoadResult[] {
+export function loadsOf(
+	rows: readonly WorkloadResult[],
+	sloOf: (row: WorkloadResult) => ServiceLevel | undefined,
+): LoadResult[] {
 	const timed = rows.flatMap((row) => {
 		const times = timesOf(row);
 		return times === null ? [] : [{ row, times }];
@@ -56,7 +57,7 @@ export function loadsOf(rows: readonly WorkloadResult[], sloOf: SloOf): LoadResu
 }
 
 /** The head's with the interval of the paired ratio; where there is none, with the range of its runs. */
-function timesOf(row: WorkloadResult): Member["times"] | null {
+function timesOf(row: WorkloadResult) {
 	const { latency, streams, everyMs, work, runs } = row;
 	const head = shownMs(row, "head");
 	if (streams !== 1 || everyMs !== undefined || work !== undefined || head === undefined || !(head > 0))
@@ -73,7 +74,7 @@ function timesOf(row: WorkloadResult): Member["times"] | null {
 }
 
 /** The first size of all inputs whose first sizes differ; null unless each workload has a batch of its own. */
-function batchesOf(rows: readonly WorkloadResult[]): number[] | null {
+function batchesOf(rows: readonly WorkloadResult[]) {
 	const names = Object.keys(rows[0]?.shapes ?? {});
 	const varied = names.filter((name) => new Set(rows.map(({ shapes }) => shapes[name]?.[0])).size > 1);
 	const batches = rows.flatMap(({ shapes }) => {
@@ -128,7 +129,7 @@ function batchServer(timed: readonly TimedBatch[]): Server {
 
 type ServerOf = (side: keyof Member["times"]) => Server;
 
-function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLevel | undefined): LoadResult {
+function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLevel | undefined) {
 	const [first] = members;
 	if (first === undefined) throw new RangeError("a load without a workload");
 	const { model, engine } = first.row;
@@ -161,7 +162,7 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 }
 
 /** By bisection; at most 99 % of the capacity. */
-function highestRate(server: Server, p99Ms: number): number {
+function highestRate(server: Server, p99Ms: number) {
 	const keeps = (rate: number) => (server.at(rate)?.p99Ms ?? Infinity) <= p99Ms;
 	let [low, high] = [0, mostLoad * server.capacity];
 	if (keeps(high)) return high;

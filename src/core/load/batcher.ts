@@ -1,5 +1,5 @@
 // One server behind a dynamic batcher, simulated request by request.
-import { uniformSource } from "../fill.ts";
+import { uniformSource } from "../stats/random.ts";
 
 interface Queue {
 	/** In ms, ascending. */

@@ -1,6 +1,5 @@
 // Judges open-loop runs: what a request waited from when it was due.
 import type { Arm, Comparison, MeasuredLoad, MeasuredSide } from "../../../generated/result.ts";
-import type { Pair } from "../compare/pairs.ts";
 import { type JudgeOptions, judgePairs } from "../compare/verdict.ts";
 import { median, quantile } from "../stats/quantile.ts";
 import { formatLimit, formatMs } from "../text/units.ts";
@@ -46,7 +45,7 @@ export function closedLoopMs({ latencyMs }: LoadRun, batch: number): number {
 }
 
 /** P99 of the lateness at the worst rate. */
-function latenessOf({ atRates }: ServedRun): number {
+function latenessOf({ atRates }: ServedRun) {
 	return Math.max(...atRates.map(({ latenessMs }) => quantile(latenessMs.slice().sort(), 0.99)));
 }
 
@@ -67,7 +66,7 @@ export function judgePoint(
 	const of = (arm: Arm) => runs.filter(({ run }) => run.arm === arm);
 	const [bases, heads] = [of("base"), of("head")];
 	const tail = ({ load }: { load: LoadRun }) => quantile(load.latencyMs.slice().sort(), 0.99);
-	const pairs = bases.flatMap((base): Pair[] => {
+	const pairs = bases.flatMap((base) => {
 		const head = heads.find(({ run }) => run.pair === base.run.pair);
 		return head === undefined ? [] : [{ base: tail(base), head: tail(head) }];
 	});
@@ -81,7 +80,7 @@ export function boundsText({ lowMs, highMs }: MeasuredSide["p99"]): string {
 	return lowMs === null ? `at most ${formatMs(highMs)}` : `${formatMs(lowMs)} to ${formatMs(highMs)}`;
 }
 
-function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]): MeasuredSide | null {
+function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]) {
 	if (runs.length === 0) return null;
 	const latencies = runs.map(({ load }) => load.latencyMs);
 	const sorted = joined(latencies).sort();

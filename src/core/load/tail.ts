@@ -43,7 +43,7 @@ export function joined(runs: readonly Float64Array[]): Float64Array {
 }
 
 /** The least count from 0 to `most` for which a test holds that holds for all larger ones. */
-function firstWhere(most: number, holds: (count: number) => boolean): number {
+function firstWhere(most: number, holds: (count: number) => boolean) {
 	let [low, high] = [0, most];
 	while (low < high) {
 		const middle = Math.floor((low + high) / 2);
@@ -54,7 +54,7 @@ function firstWhere(most: number, holds: (count: number) => boolean): number {
 }
 
 /** Variance of the share of requests above `limit` between blocks ÷ that of independent requests; at least 1. */
-function designEffect(runs: readonly Float64Array[], limit: number): number {
+function designEffect(runs: readonly Float64Array[], limit: number) {
 	const blocks = runs.flatMap((run) => {
 		const size = Math.ceil(run.length / blocksPerRun);
 		return Array.from({ length: Math.floor(run.length / Math.max(1, size)) }, (_, index) => {

@@ -12,7 +12,7 @@ export type JobHistory =
 	| { state: "listed"; jobs: readonly JobExecution[] }
 	| { state: "unknown"; why: string };
 
-function attemptOf(part: PartInput): number | null {
+function attemptOf(part: PartInput) {
 	const result = resultOf(part);
 	return result === undefined ? null : (result.run?.attempt ?? 0);
 }
@@ -35,7 +35,7 @@ export function dropSuperseded(
 }
 
 /** @param its the attempt of the result; 0 if unknown. */
-function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
+function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory) {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string) =>
 		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;
@@ -52,7 +52,7 @@ function supersededReason(part: PartInput, its: number, attempt: number, history
 }
 
 /** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for. */
-function executionsOf(part: PartInput, jobs: readonly JobExecution[]): JobExecution[] {
+function executionsOf(part: PartInput, jobs: readonly JobExecution[]) {
 	const { uploadedMs } = part;
 	const runner = resultOf(part)?.run?.runner;
 	if (runner === undefined || uploadedMs === undefined) return [];

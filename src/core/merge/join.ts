@@ -5,11 +5,11 @@ import { listNames } from "../text/labels.ts";
 
 const maxNamed = 4;
 
-function distinct(values: readonly string[]): string[] {
+function distinct(values: readonly string[]) {
 	return [...new Set(values)].sort();
 }
 
-function listed(values: readonly string[]): string {
+function listed(values: readonly string[]) {
 	return listNames(distinct(values), maxNamed);
 }
 

@@ -11,6 +11,7 @@ import type {
 import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
+import { optionalLists, recordLists } from "../result-lists.ts";
 import { present } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
@@ -150,38 +151,18 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
-const recordKeys = [
-	"findings",
-	"builds",
-	"golden",
-	"recipeChanges",
-	"interfaceChanges",
-	"graphCosts",
-	"goldenChanges",
-	"probes",
-	"bisections",
-	"sweeps",
-	"siblings",
-	"startUps",
-	"memoryGrowths",
-	"loads",
-	"measuredLoads",
-	"together",
-	"workloads",
-	"gates",
-	"errors",
-] as const satisfies readonly (keyof Result)[];
-type Records = Pick<Result, (typeof recordKeys)[number]>;
-const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 15));
+type Records = Pick<Result, (typeof recordLists)[number]>;
+
+const optional: ReadonlySet<string> = new Set(optionalLists);
 
 /** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
-	const lists = recordKeys.map((key) => {
+	const lists = recordLists.map((key) => {
 		const list = parts.flatMap(({ name, result }) => {
 			const own = (result[key] ?? []) as readonly { part?: string }[];
 			return own.map(({ part: _part, ...item }) => (name === undefined ? item : { ...item, part: name }));
 		});
-		return [key, list.length === 0 && optionalKeys.has(key) ? undefined : list];
+		return [key, list.length === 0 && optional.has(key) ? undefined : list];
 	});
 	const records: Records = Object.fromEntries(lists);
 	return {

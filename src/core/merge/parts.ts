@@ -77,7 +77,7 @@ function faultOf(part: JudgedPart, { expected, config, run, headCommits }: Merge
 }
 
 /** If the commit is known, a result must name it, or it could belong to any run. */
-function commitFault({ arms }: Result, allowed: readonly string[]): string | null {
+function commitFault({ arms }: Result, allowed: readonly string[]) {
 	const { commit } = arms.head;
 	if (commit !== undefined && allowed.includes(commit)) return null;
 	const says =
@@ -96,7 +96,7 @@ function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 	return parts.map((part) => (resultOf(part) === undefined ? part : refuse(part, reason)));
 }
 
-function short(commit: string): string {
+function short(commit: string) {
 	return cleanName(commit, 100).slice(0, 7);
 }
 
@@ -115,7 +115,7 @@ function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 	});
 }
 
-function measuredIn(part: JudgedPart): string[] {
+function measuredIn(part: JudgedPart) {
 	const result = resultOf(part);
 	if (result === undefined) return [];
 	const { environment, backend, config, workloads, builds, golden } = result;

@@ -45,7 +45,7 @@ export function speedFacts(row: WorkloadResult): Fact[] {
 	const { verdict, estimate, interval } = comparedOf(row);
 	const kind = speeds[verdict];
 	if (!kind || estimate === null) return [];
-	const percent = (share: number): string => formatPercent(share, { sign: true });
+	const percent = (share: number) => formatPercent(share, { sign: true });
 	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;
 	return fact(kind, kind === "inconclusive" ? `Inconclusive: ${says}` : says);

@@ -29,7 +29,6 @@ export interface Upgrade {
 	plans: string;
 }
 
-/** Sentences on why a run on two TensorRTs does not judge the upgrade. */
 export function upgradeNotes(ran: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
 	const { arms, backend, baseBackend } = ran;
 	if (arms.base === null || baseBackend === undefined) return [];

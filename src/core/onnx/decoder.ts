@@ -71,13 +71,13 @@ export function findDecoder(model: OnnxModel, source: DecoderSource): Decoder | 
 	const dims: Partial<DecoderDims> = decoderDims(names, decoder) ?? decoder;
 	const { seq, past, total } = dims;
 	const rows = [...labels.values()].find((axes) => axes.length > 1 && axes.includes(seq ?? ""))?.[0];
-	const state = pairs.map(({ input, output }): DecoderState => {
+	const state = pairs.map(({ input, output }) => {
 		const axes = labels.get(input.name) ?? [];
 		const batch = typeof rows === "string" ? axisOf(axes, rows) : null;
 		return { input, output, axes, past: axisOf(axes, past), batch };
 	});
 	const stateNames = new Set(pairs.flatMap(({ input, output }) => [input.name, output.name]));
-	const axesOf = (values: Iterable<[string, number | null]>): Axes =>
+	const axesOf = (values: Iterable<[string, number | null]>) =>
 		Object.fromEntries([...values].filter(([name, axis]) => axis !== null && !stateNames.has(name))) as Axes;
 	// Some exporters give a mask over all positions the dimension of the new tokens.
 	const isMask = (name: string) => /mask/i.test(name);
@@ -93,26 +93,24 @@ export function findDecoder(model: OnnxModel, source: DecoderSource): Decoder | 
 	};
 }
 
-function dimOf(axis: AxisLabel): number | string {
+function dimOf(axis: AxisLabel) {
 	return typeof axis === "number" ? axis : axis.name;
 }
 
-function axisOf(axes: readonly OnnxDim[], dim: string | undefined): number | null {
+function axisOf(axes: readonly OnnxDim[], dim: string | undefined) {
 	const at = dim === undefined ? -1 : axes.indexOf(dim);
 	return at < 0 ? null : at;
 }
 
-type Pair = Pick<DecoderState, "input" | "output">;
-
 const likeOutputs = ["present", "present_key_values"];
 
-function statePairs({ graph }: OnnxModel, { decoder: { state = {} } = {}, pointer }: DecoderSource): Pair[] {
+function statePairs({ graph }: OnnxModel, { decoder: { state = {} } = {}, pointer }: DecoderSource) {
 	const ins = feeds(graph);
 	const stated = Object.entries(state).map(([input, output]) => ({
 		input: findNamed(ins, input, { what: "input", pointer }),
 		output: findNamed(graph.outputs, output, { what: "output", pointer }),
 	}));
-	const others = ins.flatMap((input): Pair[] => {
+	const others = ins.flatMap((input) => {
 		const [, rest] = /^past(?:_key_values)?(?=[._\d])(.*)$/.exec(input.name) ?? [];
 		if (rest === undefined || Object.hasOwn(state, input.name)) return [];
 		const wanted = likeOutputs.map((like) => `${like}${rest}`);
@@ -126,7 +124,7 @@ function findNamed(
 	values: readonly OnnxValue[],
 	name: string,
 	{ what, pointer }: { what: string; pointer: string | undefined },
-): OnnxValue {
+) {
 	const found = values.find((value) => value.name === name);
 	if (found !== undefined) return found;
 	const names = listNames(

@@ -1,5 +1,5 @@
 // Describes a model, as a plain value and as text, and compares two.
-import type { Finding, InterfaceRow, InterfaceValue } from "../../../generated/result.ts";
+import type { Finding, InterfaceRow } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
@@ -120,7 +120,7 @@ export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] 
 	return [...inputs, ...outputs].slice(0, maxRows);
 }
 
-function rowsOf(side: Side, before: readonly OnnxValue[], after: readonly OnnxValue[]): InterfaceRow[] {
+function rowsOf(side: Side, before: readonly OnnxValue[], after: readonly OnnxValue[]) {
 	const changed = before.flatMap((base) => {
 		const head = after.find(({ name }) => name === base.name);
 		return head === undefined || !differs(side, base, head) ? [] : [row(side, base, head)];
@@ -135,16 +135,16 @@ function rowsOf(side: Side, before: readonly OnnxValue[], after: readonly OnnxVa
 	return [...changed, ...renamed, ...[...added].map((head) => row(side, null, head))];
 }
 
-function row(side: Side, base: OnnxValue | null, head: OnnxValue | null): InterfaceRow {
+function row(side: Side, base: OnnxValue | null, head: OnnxValue | null) {
 	return { side, base: base && describe(base), head: head && describe(head) };
 }
 
-function describe({ name, kind, dtype, dims }: OnnxValue): InterfaceValue {
+function describe({ name, kind, dtype, dims }: OnnxValue) {
 	const type = toDType(dtype) ?? dtype;
 	return { name, dtype: kind === "tensor" ? type : kind, shape: dims === null ? "?" : formatDims(dims) };
 }
 
-function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
+function differs(side: Side, base: OnnxValue, head: OnnxValue) {
 	if (base.kind !== head.kind) return true;
 	const known = [base, head].every(({ dtype }) => dtype !== "undefined" && dtype !== "unknown");
 	if (known && base.dtype !== head.dtype) return true;
@@ -155,7 +155,7 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	);
 }
 
-function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim): boolean {
+function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim) {
 	if (typeof head !== "number") return false;
 	return typeof base === "number" ? base !== head : side === "input";
 }
@@ -219,7 +219,7 @@ export function renderPreflight(
 	return `${lines.join("\n")}\n`;
 }
 
-function summaryRows(summary: ModelSummary): (readonly [label: string, text: string])[] {
+function summaryRows(summary: ModelSummary) {
 	const { opsets, operators, weights, quantisation, nodes, subgraphs, functions } = summary;
 	const { quantizeLinear, dequantizeLinear } = quantisation;
 	const values = opsets.map(({ domain, version }) => `${plain(domain)} ${version}`);
@@ -252,18 +252,18 @@ function summaryRows(summary: ModelSummary): (readonly [label: string, text: str
 	];
 }
 
-function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]): string {
+function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]) {
 	const type = kind === "tensor" ? dtype : `${kind} of ${dtype}`;
 	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
 }
 
-function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
+function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary) {
 	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
 	if (shapes === tensors) return text;
 	const named = stoppedAt.map(({ operator, count }) => `${plain(operator)} ${count}`);
 	return `${text}; shapes not checked behind ${listNames(named) || "inputs without a shape"}`;
 }
 
-function plain(text: string): string {
+function plain(text: string) {
 	return quoteName(text, "");
 }

@@ -55,7 +55,7 @@ function follow(node: OnnxNode, scope: Scope, carried: Map<string, Set<Walk>>): 
 	}
 }
 
-function readNode(node: OnnxNode, scope: Scope, walk: Walk): void {
+function readNode(node: OnnxNode, scope: Scope, walk: Walk) {
 	for (const [place, name] of node.inputs.entries()) {
 		const shift = walk.carriers.get(name);
 		if (shift === "answer" && answering.has(node.op)) handOn(node, "answer", walk);
@@ -76,7 +76,7 @@ function conclude({ tables, bounds, compared, seen, rowsOf }: Walk): InputValues
 }
 
 /** What all ranges allow, with the reason of the one that has the lowest end. */
-function narrowest(ranges: readonly Range[]): Range | null {
+function narrowest(ranges: readonly Range[]) {
 	const [first] = ranges;
 	if (first === undefined) return null;
 	const low = Math.max(...ranges.map((range) => range.low));
@@ -116,7 +116,7 @@ const kindsOf: Readonly<Record<string, Readonly<Record<number, "size" | "length"
 	...each("LSTM GRU RNN", { 4: "length", 5: "state", 6: "state" }),
 };
 
-function each<Value>(operators: string, value: Value): Record<string, Value> {
+function each<Value>(operators: string, value: Value) {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, value]));
 }
 
@@ -129,7 +129,7 @@ interface Use {
 	shift: number;
 }
 
-function isUnderstood(use: Use): boolean {
+function isUnderstood(use: Use) {
 	const { node, place, walk, shift } = use;
 	const { op } = node;
 	const table = Object.hasOwn(tablesOf, op) ? tablesOf[op]?.[place] : undefined;
@@ -149,7 +149,7 @@ function isUnderstood(use: Use): boolean {
 	return moved !== "unknown";
 }
 
-function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk): void {
+function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk) {
 	for (const output of outputs) {
 		const other = carriers.get(output);
 		if (typeof shift !== "number" || typeof other !== "number" || Math.abs(shift) < Math.abs(other))
@@ -157,7 +157,7 @@ function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: W
 	}
 }
 
-function noteTable({ node, scope, walk, shift }: Use, place: number): boolean {
+function noteTable({ node, scope, walk, shift }: Use, place: number) {
 	const dims = walk.shapeOf(scope, node.inputs[place] ?? "");
 	const axis = integerAttribute(node, node.op === "GatherBlockQuantized" ? "gather_axis" : "axis", 0);
 	const rows = dims?.at(axis);
@@ -168,7 +168,7 @@ function noteTable({ node, scope, walk, shift }: Use, place: number): boolean {
 	return true;
 }
 
-function noteDepth(use: Use): boolean {
+function noteDepth(use: Use) {
 	const depth = numbersAt(use, 1)?.[0] ?? 0;
 	const why = `the model makes a one-hot of ${depth} of it`;
 	if (depth >= 1) use.walk.tables.push({ low: 0 - use.shift, high: depth - 1 - use.shift, why });
@@ -176,7 +176,7 @@ function noteDepth(use: Use): boolean {
 }
 
 /** With many numbers, as a one-hot is written without OneHot; or with one. */
-function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
+function noteComparison({ node, scope, walk, place, shift }: Use) {
 	const constant = foundIn(walk.constants, scope, node.inputs[1 - place]);
 	const elements = elementsOf(constant?.dims ?? [0]) ?? 0;
 	handOn(node, "answer", walk);
@@ -222,12 +222,12 @@ const arithmetic: Readonly<
 	},
 };
 
-function bounded({ walk, shift }: Use, low: number, high: number): number {
+function bounded({ walk, shift }: Use, low: number, high: number) {
 	if (low <= high)
 		walk.bounds.push({ low: low - shift, high: high - shift, why: "the model limits it to this" });
 	return shift;
 }
 
-function numbersAt({ node, scope, walk }: Use, place: number): readonly number[] | undefined {
+function numbersAt({ node, scope, walk }: Use, place: number) {
 	return foundIn(walk.constants, scope, node.inputs[place])?.values;
 }

@@ -55,7 +55,7 @@ export function preflight(model: InspectedModel, context: PreflightContext): Fin
 	return severities.flatMap((severity) => found.filter((finding) => finding.severity === severity));
 }
 
-function bounded(found: readonly Finding[]): Finding[] {
+function bounded(found: readonly Finding[]) {
 	const groups = groupBy(found, ({ code, severity }) => `${code} ${severity}`);
 	return [...groups.values()].flatMap((group) => {
 		const [first] = group;

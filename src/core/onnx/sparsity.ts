@@ -20,7 +20,7 @@ const passes = new Set(["Cast", "DequantizeLinear", "Identity", "QuantizeLinear"
 export function prunableWeights({ nodes, initializers }: OnnxGraph): PrunableWeight[] {
 	const writers = new Map(nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)));
 	const sizes = new Map(initializers.map(({ name, dims }) => [name, dims]));
-	const found = nodes.flatMap((node): PrunableWeight[] => {
+	const found = nodes.flatMap((node) => {
 		let name = node.inputs[1] ?? "";
 		const seen = new Set<string>();
 		for (let from = writers.get(name); from !== undefined && passes.has(from.op) && !seen.has(name); ) {

@@ -47,7 +47,7 @@ function addInner(scopes: Scope[], outer: Scope): void {
 	}
 }
 
-function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
+function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">) {
 	const { initializers, nodes, subgraphs } = graph;
 	const names = (values: readonly OnnxValue[]) => values.map((value) => value.name);
 	const inputs = names(graph.inputs);

@@ -59,7 +59,7 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 	return jobs;
 }
 
-function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): ConfigError[] {
+function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]) {
 	const selected = selectModels(config.models, runner.engines);
 	if (selected.state === "ok") return [];
 	return selected.problems.map(({ index, says, meant }) => {
@@ -117,7 +117,7 @@ function sharesOf(
 			return mine.map((model) => [model.name, patternsOf(model)]);
 		case "engine":
 			return mine.flatMap(({ name, engines }) =>
-				families(engines).map((family): [string, string[]] => [
+				families(engines).map((family) => [
 					`${name}/${family.map((engine) => engine.name).join("+")}`,
 					family.map((engine) => exactPattern(name, engine.name)),
 				]),
@@ -157,7 +157,7 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-function notAMatrix(): ConfigError {
+function notAMatrix() {
 	return usageError(
 		`The expected parts are not a plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
 		"Pass on the output `matrix` of the plan as it is.",
@@ -201,7 +201,7 @@ export function refuseNewRunners(
 	});
 }
 
-function keyOf(labels: RunnerConfig["labels"]): string {
+function keyOf(labels: RunnerConfig["labels"]) {
 	const [group, names] = "group" in labels ? [labels.group, labels.labels ?? []] : ["", labels];
 	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
 }
@@ -229,7 +229,7 @@ export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts
 
 type Sided = Pick<Config, "models" | "runners">;
 
-function idsOf({ models }: Sided, patterns: readonly string[]): Set<string> {
+function idsOf({ models }: Sided, patterns: readonly string[]) {
 	return new Set(engineSpecs({ models: keepSelected(models, patterns) }).map(({ id }) => id));
 }
 

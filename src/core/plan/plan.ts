@@ -107,7 +107,7 @@ export function findCounterparts(
 	return found;
 }
 
-function likeness(base: EngineSpec, head: EngineSpec): number {
+function likeness(base: EngineSpec, head: EngineSpec) {
 	const points = [
 		[8, base.engine.name === head.engine.name],
 		[4, base.engine.precision === head.engine.precision],
@@ -117,7 +117,6 @@ function likeness(base: EngineSpec, head: EngineSpec): number {
 	return points.reduce((sum, [score, holds]) => sum + (holds ? score : 0), 0);
 }
 
-/** The base's engine under the head's id. */
 export function underNameOf(head: EngineSpec, base: EngineSpec): EngineSpec {
 	if (base.id === head.id) return base;
 	return {
@@ -201,7 +200,7 @@ export function probesEnabled(
 	return when === "on" || (when === "nightly" && run.isScheduled);
 }
 
-function nothingToCheck(config: Config): ConfigError {
+function nothingToCheck(config: Config) {
 	return new ConfigError({
 		code: "nothing-to-check",
 		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,

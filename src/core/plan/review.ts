@@ -43,7 +43,7 @@ export function parseReview(text: string): GateResult[] {
 	});
 }
 
-function placeIn(value: unknown): Pick<GateResult, "location"> {
+function placeIn(value: unknown) {
 	if (value === undefined) return {};
 	const { path, line, column } = fieldsOf(value);
 	const isPlace = (at: unknown): at is number | undefined =>

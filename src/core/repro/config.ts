@@ -25,7 +25,7 @@ export function reproConfig(
 	};
 }
 
-function only(settings: unknown, { properties }: { properties: object }): object {
+function only(settings: unknown, { properties }: { properties: object }) {
 	return Object.fromEntries(
 		Object.entries(fieldsOf(settings)).filter(([key]) => Object.hasOwn(properties, key)),
 	);
@@ -41,7 +41,7 @@ export function parseRepro(text: string, path: string): Repro {
 	throw new ConfigError({ code: "result-invalid", message, location: { path }, fix });
 }
 
-function readYaml(text: string, path: string): unknown {
+function readYaml(text: string, path: string) {
 	const yaml = parseYaml(text, path);
 	if (yaml.state === "invalid") throw new AggregateError(yaml.errors);
 	return yaml.value;

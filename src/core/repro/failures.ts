@@ -17,7 +17,7 @@ type Facts = Pick<Result, "builds" | "findings" | "errors" | "golden">;
 
 export function failuresOf({ builds, findings, errors, golden }: Facts): Failure[] {
 	return [
-		...builds.flatMap(({ model, engine, arm, state, failure }): Failure[] => {
+		...builds.flatMap(({ model, engine, arm, state, failure }) => {
 			if (arm === "base" || state === "built") return [];
 			const found = findings.find(
 				(one) => one.model === model && one.arm !== "base" && one.severity === "error",
@@ -25,11 +25,11 @@ export function failuresOf({ builds, findings, errors, golden }: Facts): Failure
 			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
 			return [{ id: `${model}/${engine}`, code, says: title }];
 		}),
-		...errors.flatMap(({ model, engine, arm, workload, code, message }): Failure[] => {
+		...errors.flatMap(({ model, engine, arm, workload, code, message }) => {
 			const isOther = engine === undefined || arm === "base" || workload !== undefined;
 			return isOther ? [] : [{ id: `${model}/${engine}`, code, says: message }];
 		}),
-		...golden.flatMap((verdict): Failure[] => {
+		...golden.flatMap((verdict) => {
 			const { model, engine, scope, state: code, checks, fault, message = code } = verdict;
 			const hasWrong = failedChecks(verdict).length > 0;
 			// A replay has no timed sizes, for which batches are composed.
@@ -79,8 +79,8 @@ export function compareReplay(was: Failure, result: Facts): { isReproduced: bool
 }
 
 /** By the recorded limit. A check without one, such as that of the shape, is there only if it fails. */
-function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict): { isAgain: boolean; line: string } {
-	const placeOf = ({ output, metric, slice }: GoldenCheck): string => JSON.stringify([output, metric, slice]);
+function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict) {
+	const placeOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
 	const now = checks.find((one) => placeOf(one) === placeOf(was));
 	const { allowed, bound } = was;
 	const got = Number(now?.got ?? Number.NaN);

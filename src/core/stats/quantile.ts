@@ -50,7 +50,7 @@ interface SampleMean {
 }
 
 /** Sums from both ends at once, so that mirrored samples give sums that differ only in sign. */
-function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
+function mirroredSum(sorted: readonly number[], value: (x: number) => number) {
 	let sum = 0;
 	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {
 		sum += low === high ? value(sorted[low] ?? NaN) : value(sorted[low] ?? NaN) + value(sorted[high] ?? NaN);
@@ -82,7 +82,7 @@ const stirlingSeries = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 
 const stirlingFrom = 12;
 
 /** ln Γ(x) − [(x − ½) ln x − x + ½ ln 2π], for x ≥ stirlingFrom. */
-function stirlingRest(x: number): number {
+function stirlingRest(x: number) {
 	const inverseSquare = 1 / (x * x);
 	return stirlingSeries.reduceRight((sum, term) => sum * inverseSquare + term, 0) / x;
 }
@@ -106,13 +106,13 @@ interface UnitPoint {
 }
 
 /** ln(value / mean), exact if the two are close. */
-function logRatio(value: number, mean: number): number {
+function logRatio(value: number, mean: number) {
 	const relative = (value - mean) / mean;
 	return Math.abs(relative) < 0.5 ? Math.log1p(relative) : Math.log(value / mean);
 }
 
 /** x^a y^b / B(a, b); large parameters are expanded about the mean to keep digits. */
-function betaPower(a: number, b: number, { x, y }: UnitPoint): number {
+function betaPower(a: number, b: number, { x, y }: UnitPoint) {
 	const total = a + b;
 	if (a < stirlingFrom || b < stirlingFrom) {
 		const logBeta = logGamma(a) + logGamma(b) - logGamma(total);
@@ -126,7 +126,7 @@ function betaPower(a: number, b: number, { x, y }: UnitPoint): number {
 const tiny = 1e-300;
 
 /** The continued fraction of Numerical Recipes 6.4.5, by Lentz's method. */
-function betaFraction(a: number, b: number, x: number): number {
+function betaFraction(a: number, b: number, x: number) {
 	const guard = (value: number) => (Math.abs(value) < tiny ? tiny : value);
 	let c = 1;
 	let d = 1 / guard(1 - ((a + b) * x) / (a + 1));
@@ -156,7 +156,7 @@ export function regularisedBeta(a: number, b: number, point: UnitPoint): number 
 }
 
 /** P(T > t) for t ≥ 0, with full relative precision. */
-function upperTail(t: number, df: number): number {
+function upperTail(t: number, df: number) {
 	const square = t * t;
 	return 0.5 * regularisedBeta(df / 2, 0.5, { x: df / (df + square), y: square / (df + square) });
 }
@@ -165,7 +165,7 @@ function upperTail(t: number, df: number): number {
  * The t with P(T > t) = tail, for 0 < tail < ½: Newton on ln tail over ln t, a concave curve, with bisection if a step
  * leaves the bracket or the tail underflows.
  */
-function upperQuantile(tail: number, df: number): number {
+function upperQuantile(tail: number, df: number) {
 	const logScale = logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(Math.PI * df);
 	let [low, high] = [1e-300, 1e300];
 	let t = 1;

@@ -79,7 +79,6 @@ export function shownMs(workload: WorkloadResult, arm: Arm): number | undefined 
 	return workload.latency[arm] ?? workload[arm]?.medianMs;
 }
 
-/** The counted work, or else the time. */
 export function comparedOf({ work, latency }: Pick<WorkloadResult, "work" | "latency">): Comparison {
 	return work ?? latency;
 }

@@ -14,13 +14,13 @@ export function theilSen(values: readonly number[]): { slope: number; low: numbe
 		values.slice(at + 1).map((right, gap) => (right - left) / (gap + 1)),
 	);
 	slopes.sort((one, other) => one - other);
-	const spread = (n: number): number => n * (n - 1) * (2 * n + 5);
+	const spread = (n: number) => n * (n - 1) * (2 * n + 5);
 	const ties = [...groupBy(values, (value) => value).values()].reduce(
 		(sum, own) => sum + spread(own.length),
 		0,
 	);
 	const half = (z99 * Math.sqrt((spread(values.length) - ties) / 18)) / 2;
-	const at = (place: number): number =>
+	const at = (place: number) =>
 		slopes[Math.min(Math.max(Math.round(place), 0), slopes.length - 1)] ?? Number.NaN;
 	const middle = slopes.length / 2;
 	return { slope: median(slopes), low: at(middle - half - 1), high: at(middle + half) };

@@ -29,7 +29,7 @@ export function noiseFindings(row: WorkloadResult): NoiseFinding[] {
 	return [resolution(row, latency.interval), ...causes.flatMap((cause) => cause ?? []), telemetry(row.runs)];
 }
 
-function resolution({ latency }: WorkloadResult, [low, high]: Interval): NoiseFinding {
+function resolution({ latency }: WorkloadResult, [low, high]: Interval) {
 	const { estimate, pairs } = latency;
 	const half = (high - low) / 2;
 	const found = `one engine against itself: ${formatPercent(estimate ?? 0, { sign: true })} (${formatPercent(low, { sign: true })} to ${formatPercent(high, { sign: true })})`;
@@ -47,7 +47,7 @@ function resolution({ latency }: WorkloadResult, [low, high]: Interval): NoiseFi
 }
 
 /** Runs that did not count, by their reasons. */
-function replaced({ runs }: WorkloadResult): NoiseFinding | null {
+function replaced({ runs }: WorkloadResult) {
 	const reasons = runs.flatMap(({ state, reason }) =>
 		state === "unusable" && reason !== undefined ? [reason] : [],
 	);
@@ -64,7 +64,7 @@ function replaced({ runs }: WorkloadResult): NoiseFinding | null {
 	};
 }
 
-function setAside({ latency: { setAside = 0, pairs } }: WorkloadResult): NoiseFinding | null {
+function setAside({ latency: { setAside = 0, pairs } }: WorkloadResult) {
 	if (setAside === 0) return null;
 	return {
 		name: "outliers",
@@ -74,7 +74,7 @@ function setAside({ latency: { setAside = 0, pairs } }: WorkloadResult): NoiseFi
 	};
 }
 
-function clocks(runs: readonly PerfRun[]): NoiseFinding | null {
+function clocks(runs: readonly PerfRun[]) {
 	const means = runs.flatMap(({ state, gpu }) =>
 		state === "ok" && gpu?.smClockMhz ? [gpu.smClockMhz.mean] : [],
 	);
@@ -92,7 +92,7 @@ function clocks(runs: readonly PerfRun[]): NoiseFinding | null {
 	};
 }
 
-function throttling(runs: readonly PerfRun[]): NoiseFinding | null {
+function throttling(runs: readonly PerfRun[]) {
 	const windows = runs.flatMap(({ gpu }) => gpu ?? []);
 	const cap = sampleMean(windows.map(({ powerCapShare }) => powerCapShare ?? 0))?.mean ?? 0;
 	const reasons = [...new Set(windows.flatMap(({ throttleReasons }) => throttleReasons))];
@@ -108,7 +108,7 @@ function throttling(runs: readonly PerfRun[]): NoiseFinding | null {
 	};
 }
 
-function launches(runs: readonly PerfRun[]): NoiseFinding | null {
+function launches(runs: readonly PerfRun[]) {
 	const bound = runs.filter(({ enqueueBound }) => enqueueBound === true);
 	if (bound.length <= runs.length * launchShare) return null;
 	const cv = runCv(timesOf(runs, "base"), timesOf(runs, "head"));
@@ -120,11 +120,11 @@ function launches(runs: readonly PerfRun[]): NoiseFinding | null {
 	};
 }
 
-function timesOf(runs: readonly PerfRun[], arm: PerfRun["arm"]): number[] {
+function timesOf(runs: readonly PerfRun[], arm: PerfRun["arm"]) {
 	return runs.flatMap((run) => (run.arm === arm && run.state === "ok" ? (run.medianMs ?? []) : []));
 }
 
-function telemetry(runs: readonly PerfRun[]): NoiseFinding {
+function telemetry(runs: readonly PerfRun[]) {
 	const seen = runs.filter(({ gpu }) => gpu !== undefined).length;
 	const status = `clocks, power and processes were seen beside ${seen} of ${runs.length} runs`;
 	if (seen > 0) return { name: "telemetry", ok: true, status };

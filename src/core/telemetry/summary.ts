@@ -1,5 +1,5 @@
 // Compares the GPU's state for base and head.
-import type { Comparison, GpuSummary, GpuUse, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
+import type { Comparison, GpuUse, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
@@ -11,7 +11,7 @@ export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): 
 	return base === null && head === null ? null : { base, head, cycles: inCycles(base, head, estimate) };
 }
 
-function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary | null {
+function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]) {
 	const windows = runs.flatMap((run) =>
 		run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
 	);
@@ -31,7 +31,7 @@ function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary
 	};
 }
 
-function useOf(all: readonly GpuUse[]): GpuUse | null {
+function useOf(all: readonly GpuUse[]) {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source;
 	if (source === undefined) return null;
 	const uses = all.filter((use) => use.source === source);

@@ -17,8 +17,6 @@ export interface RunConditions {
 	foreignProcesses: readonly ForeignProcess[];
 }
 
-type Validity = { state: "valid" } | { state: "invalid"; reason: string };
-
 const validityLimits = {
 	/** Unthrottled clocks of one workload agree within 0.1 % (H200, 196 processes); 3 % of clock is 3 % of latency. */
 	clockShare: 0.03,
@@ -30,24 +28,27 @@ const validityLimits = {
 } as const;
 
 /** `all` includes `run`. */
-export function judgeValidity(run: RunConditions, all: readonly RunConditions[]): Validity {
+export function judgeValidity(
+	run: RunConditions,
+	all: readonly RunConditions[],
+): { state: "valid" } | { state: "invalid"; reason: string } {
 	const reason = throttled(run) ?? disturbed(run) ?? starved(run, all) ?? clockOff(run, all);
 	return reason === null ? { state: "valid" } : { state: "invalid", reason };
 }
 
-function throttled({ window }: RunConditions): string | null {
+function throttled({ window }: RunConditions) {
 	const reason = window === null ? null : spoilingReason(window.throttleReasons);
 	return reason === null ? null : `the GPU's clocks were limited by ${reason}`;
 }
 
-function disturbed({ foreignProcesses }: RunConditions): string | null {
+function disturbed({ foreignProcesses }: RunConditions) {
 	const [first] = foreignProcesses;
 	if (first === undefined) return null;
 	const others = foreignProcesses.length === 1 ? "" : ` and ${foreignProcesses.length - 1} more`;
 	return `another process used the GPU: ${first.name}${first.pid === null ? "" : ` (process ${first.pid})`}${others}`;
 }
 
-function starved(run: RunConditions, all: readonly RunConditions[]): string | null {
+function starved(run: RunConditions, all: readonly RunConditions[]) {
 	const usual = median(
 		all.filter((other) => other !== run).flatMap(({ computeShare }) => computeShare ?? []),
 	);
@@ -57,7 +58,7 @@ function starved(run: RunConditions, all: readonly RunConditions[]): string | nu
 	return `the GPU computed for ${formatPercent(run.computeShare)} of the time, in other runs for ${formatPercent(usual)}`;
 }
 
-function clockOff(run: RunConditions, all: readonly RunConditions[]): string | null {
+function clockOff(run: RunConditions, all: readonly RunConditions[]) {
 	const usual = median(all.flatMap(({ window }) => window?.smClockMhz?.mean ?? []));
 	const isOff = ({ window }: RunConditions) => {
 		if (!window?.smClockMhz || !(usual > 0) || (window.powerCapShare ?? 0) > validityLimits.powerCapShare)
@@ -69,7 +70,7 @@ function clockOff(run: RunConditions, all: readonly RunConditions[]): string | n
 	return `the GPU's clock was ${Math.round(mean)} MHz, in all runs ${Math.round(usual)} MHz`;
 }
 
-function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunConditions[]): boolean {
+function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunConditions[]) {
 	return all.filter(isApart).length <= all.length * validityLimits.incidentShare;
 }
 
@@ -83,7 +84,7 @@ export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignP
 }
 
 /** In a container, our process cannot be identified by number: the newest of the unknown is ours. */
-function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
+function untrusted(processes: readonly GpuProcess[]) {
 	const foreign = processes.filter(({ owner }) => owner === "foreign");
 	const unknown = processes.filter(({ owner }) => owner === "unknown");
 	const oursIsSeen = processes.some(({ owner }) => owner === "ours");

@@ -1,5 +1,5 @@
 // Summarises the readings of one period.
-import type { GpuRange, GpuUse, GpuWindow } from "../../../generated/result.ts";
+import type { GpuUse, GpuWindow } from "../../../generated/result.ts";
 import type { GpuProcess, GpuTrace, ProcessSample, TelemetrySample, UseSample } from "./sample.ts";
 
 /** Bits of nvmlClocksEventReasons (NVML API reference, "Clocks Event Reasons"); bit 0x1 is idleness. */
@@ -71,7 +71,7 @@ function isNumber(value: number | null): value is number {
 	return value !== null;
 }
 
-function rangeOf(values: readonly (number | null)[]): GpuRange | null {
+function rangeOf(values: readonly (number | null)[]) {
 	const mean = meanOf(values);
 	if (mean === null) return null;
 	const known = values.filter(isNumber);
@@ -89,10 +89,7 @@ export function highest(values: readonly (number | null)[]): number | null {
 }
 
 /** null if a process hides its memory, or none is known as ours and one might be. */
-function memoryOf(
-	readings: readonly ProcessSample[],
-	belongs: (process: GpuProcess) => boolean,
-): number | null {
+function memoryOf(readings: readonly ProcessSample[], belongs: (process: GpuProcess) => boolean) {
 	const isComplete = readings.every(({ processes }) => {
 		const isKnown = processes.every(({ memoryBytes }) => memoryBytes !== null);
 		return (
@@ -137,7 +134,7 @@ export function between<Reading extends Timed>(
 	);
 }
 
-function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean): number {
+function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean) {
 	let low = 0;
 	let high = sorted.length;
 	while (low < high) {

@@ -113,7 +113,6 @@ export interface Subject {
 	part?: string | undefined;
 }
 
-/** Names alone, of any record. */
 export function subjectOf({ model, engine, workload, case: id, part }: Subject): Subject {
 	const names = { model, engine, workload, case: id, part };
 	return Object.fromEntries(Object.entries(names).filter(([, name]) => name !== undefined));
@@ -143,11 +142,10 @@ export function interfaceText({ side, base, head }: InterfaceRow): string {
 	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;
 }
 
-function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
+function interfaceValueText({ name, dtype, shape }: InterfaceValue) {
 	return `${name} ${dtype} ${shape}`;
 }
 
-/** `a, b and 3 more`. */
 export function shapesText(shapes: Readonly<Record<string, readonly number[]>>): string[] {
 	return Object.entries(shapes)
 		.slice(0, 12)

@@ -4,11 +4,11 @@ const notANumber = "n/a";
 
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
-function withMinus(text: string): string {
+function withMinus(text: string) {
 	return text.startsWith("-") ? minus + text.slice(1) : text;
 }
 
-function fixed(value: number, digits: number): string {
+function fixed(value: number, digits: number) {
 	const text = value.toFixed(digits);
 	return Number(text) === 0 ? (0).toFixed(digits) : text;
 }
@@ -59,7 +59,7 @@ export function formatLarge(value: number): string {
 	return `${threeDigits(size)}${decimalUnits[unit]}`;
 }
 
-function threeDigits(value: number): string {
+function threeDigits(value: number) {
 	const size = Math.abs(value);
 	return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
@@ -69,7 +69,7 @@ export function formatTimes(factor: number): string {
 }
 
 /** Four significant digits; rounded first, so that 0.99999 ms is 1.000 ms and not 1000 µs. */
-function fourDigits(value: number, units: Readonly<Record<string, number>>): string {
+function fourDigits(value: number, units: Readonly<Record<string, number>>) {
 	if (!Number.isFinite(value)) return notANumber;
 	const rounded = Number(value.toPrecision(4));
 	const all = Object.entries(units);

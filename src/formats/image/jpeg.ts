@@ -32,13 +32,8 @@ export function jpegFault(bytes: Uint8Array): string | null {
 	return "an end before the end marker";
 }
 
-interface Segment {
-	marker: number;
-	data: Uint8Array;
-}
-
 /** Ends with the first broken segment, whose fault is a string. Fill bytes and scan data are skipped. */
-function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
+function* segments(bytes: Uint8Array): Generator<{ marker: number; data: Uint8Array } | string, void> {
 	for (let at = 2; at + 2 <= bytes.length; ) {
 		const [mark, marker = 0, high = 0, low = 0] = bytes.subarray(at, at + 4);
 		const next = at + 2 + high * 256 + low;
@@ -58,12 +53,12 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 	}
 }
 
-function isFrame(marker: number): boolean {
+function isFrame(marker: number) {
 	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
 
 /** Bytes of a segment's content; NaN for a segment that the decoder does not read. */
-function sizeOf(marker: number, data: Uint8Array): number {
+function sizeOf(marker: number, data: Uint8Array) {
 	if (isFrame(marker)) return 6 + 3 * (data[5] ?? 0);
 	if (marker === marks.scan) return 4 + 2 * (data[0] ?? 0);
 	if (marker === marks.lines || marker === marks.restart) return 2;
@@ -74,14 +69,14 @@ function sizeOf(marker: number, data: Uint8Array): number {
 	return (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe ? data.length : NaN;
 }
 
-function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {
+function tablesSize(data: Uint8Array, bytesAt: (at: number) => number) {
 	let at = 0;
 	while (at < data.length) at += bytesAt(at);
 	return at;
 }
 
 /** In scan data, FF is followed by 0, and restart markers have no length. */
-function endOfScan(bytes: Uint8Array, from: number): number {
+function endOfScan(bytes: Uint8Array, from: number) {
 	for (let at = from; at + 1 < bytes.length; at += 1) {
 		const next = bytes[at + 1] as number;
 		if (bytes[at] === 0xff && next !== 0 && (next < 0xd0 || next > 0xd7)) return at;
@@ -89,7 +84,7 @@ function endOfScan(bytes: Uint8Array, from: number): number {
 	return bytes.length;
 }
 
-function frameFault(data: Uint8Array, { marker, bytes }: { marker: number; bytes: number }): string | null {
+function frameFault(data: Uint8Array, { marker, bytes }: { marker: number; bytes: number }) {
 	if (marker > 0xc2) return "a coding other than baseline, extended or progressive Huffman";
 	const [precision, height1 = 0, height0 = 0, width1 = 0, width0 = 0, components = 0] = data;
 	if (precision !== 8) return `samples of ${precision} bits`;

@@ -44,7 +44,7 @@ export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 
 const signatureBytes = 8;
 
-function readChunks(bytes: Uint8Array): { header: Header; palette: Uint8Array; packed: Uint8Array } {
+function readChunks(bytes: Uint8Array) {
 	const parts: Uint8Array[] = [];
 	let header: Header | null = null;
 	let palette = new Uint8Array();
@@ -74,7 +74,7 @@ function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Arra
 	}
 }
 
-function readHeader(type: string, data: Uint8Array): Header {
+function readHeader(type: string, data: Uint8Array) {
 	if (type !== "IHDR" || data.length !== 13) throw new Error("no IHDR chunk of 13 bytes at the start");
 	const view = new DataView(data.buffer, data.byteOffset, data.length);
 	const [depth = 0, colour = 0, compression, filter, interlace = 0] = data.subarray(8);
@@ -90,7 +90,7 @@ function readHeader(type: string, data: Uint8Array): Header {
 	return { width, height, depth, samples, isPalette: colour === 3, rowBytes };
 }
 
-function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header): void {
+function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header) {
 	const pixelBytes = Math.max(1, (samples * depth) >> 3);
 	let above: Uint8Array = new Uint8Array(rowBytes);
 	for (let y = 0; y < height; y += 1) {
@@ -101,7 +101,7 @@ function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header
 	}
 }
 
-function unfilterRow(row: Uint8Array, above: Uint8Array, filter: number, pixelBytes: number): void {
+function unfilterRow(row: Uint8Array, above: Uint8Array, filter: number, pixelBytes: number) {
 	if (filter > 4) throw new Error(`the unknown row filter ${filter}`);
 	if (filter === 0) return;
 	for (let i = 0; i < row.length; i += 1) {
@@ -111,7 +111,7 @@ function unfilterRow(row: Uint8Array, above: Uint8Array, filter: number, pixelBy
 	}
 }
 
-function predict(filter: number, left: number, above: number, corner: number): number {
+function predict(filter: number, left: number, above: number, corner: number) {
 	if (filter === 1) return left;
 	if (filter === 2) return above;
 	if (filter === 3) return (left + above) >> 1;
@@ -123,7 +123,7 @@ function predict(filter: number, left: number, above: number, corner: number): n
 }
 
 /** Alpha is dropped: a tensor has three channels or one. */
-function paint(rows: Uint8Array, header: Header, palette: Uint8Array, rgb: Uint8Array): void {
+function paint(rows: Uint8Array, header: Header, palette: Uint8Array, rgb: Uint8Array) {
 	const { width, height, samples, isPalette, rowBytes } = header;
 	const step = samples >= 3 ? 1 : 0;
 	let to = 0;
@@ -142,12 +142,12 @@ function paint(rows: Uint8Array, header: Header, palette: Uint8Array, rgb: Uint8
 	}
 }
 
-function colourOf(palette: Uint8Array, index: number): Uint8Array {
+function colourOf(palette: Uint8Array, index: number) {
 	if (index * 3 + 3 > palette.length) throw new Error(`a pixel of colour ${index}, which the palette lacks`);
 	return palette.subarray(index * 3, index * 3 + 3);
 }
 
-function sampleAt(rows: Uint8Array, start: number, index: number, { depth, isPalette }: Header): number {
+function sampleAt(rows: Uint8Array, start: number, index: number, { depth, isPalette }: Header) {
 	if (depth === 8) return rows[start + index] as number;
 	if (depth === 16) {
 		const value = (rows[start + index * 2] as number) * 256 + (rows[start + index * 2 + 1] as number);

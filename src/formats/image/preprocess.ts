@@ -50,7 +50,7 @@ function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess) {
 	return { resized, cropped: { height, width } };
 }
 
-function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): Size {
+function resizedSize({ height, width }: Size, requested: Preprocess["resize"]) {
 	if (requested === undefined) return { height, width };
 	if (typeof requested !== "number")
 		return inProportion({ height, width }, { height: requested[0], width: requested[1] });
@@ -60,7 +60,7 @@ function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): 
 		: { height: scale(height), width: requested };
 }
 
-function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
+function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }) {
 	const side = (fixed: number | null, of: number, other: number) =>
 		Math.max(1, Math.round(((fixed ?? other) * of) / other));
 	return {
@@ -73,14 +73,14 @@ export function imageShape(own: Size, preprocess: Preprocess): number[] {
 	return plannedShape(preprocess, sizeAfter(own, preprocess).cropped);
 }
 
-function plannedShape({ colour, layout }: Preprocess, { height, width }: Size): number[] {
+function plannedShape({ colour, layout }: Preprocess, { height, width }: Size) {
 	const channels = colour === "grey" ? 1 : 3;
 	const plain = layout.endsWith("c") ? [height, width, channels] : [channels, height, width];
 	return layout.startsWith("n") ? [1, ...plain] : plain;
 }
 
-function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"): Planes {
-	const pick = (channel: number): Float32Array => {
+function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey") {
+	const pick = (channel: number) => {
 		const plane = new Float32Array(width * height);
 		for (let i = 0; i < plane.length; i += 1) plane[i] = rgb[i * 3 + channel] as number;
 		return plane;
@@ -94,7 +94,7 @@ function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"
 	return { width, height, planes: [red.map(luma)] };
 }
 
-function resize(image: Planes, size: Size): Planes {
+function resize(image: Planes, size: Size) {
 	if (image.height === size.height && image.width === size.width) return image;
 	const rows = steps(image.height, size.height);
 	const columns = steps(image.width, size.width);
@@ -111,7 +111,7 @@ interface Step {
  * Each target pixel lies at (i + 0.5) · from / to − 0.5 between two sources, clamped to the image, as in ONNX Resize with
  * half_pixel, torch's interpolate without align_corners, and OpenCV's INTER_LINEAR.
  */
-function steps(from: number, to: number): Step[] {
+function steps(from: number, to: number) {
 	return Array.from({ length: to }, (_, i) => {
 		const at = Math.min(from - 1, Math.max(0, ((i + 0.5) * from) / to - 0.5));
 		const low = Math.floor(at);
@@ -119,12 +119,7 @@ function steps(from: number, to: number): Step[] {
 	});
 }
 
-function resizePlane(
-	plane: Float32Array,
-	width: number,
-	rows: readonly Step[],
-	columns: readonly Step[],
-): Float32Array {
+function resizePlane(plane: Float32Array, width: number, rows: readonly Step[], columns: readonly Step[]) {
 	const out = new Float32Array(rows.length * columns.length);
 	let to = 0;
 	for (const row of rows) {
@@ -141,7 +136,7 @@ function resizePlane(
 }
 
 /** Cuts from the middle; an odd pixel stays below and to the right. Outside the image, values are 0. */
-function crop(image: Planes, size: Size): Planes {
+function crop(image: Planes, size: Size) {
 	if (image.height === size.height && image.width === size.width) return image;
 	const top = Math.floor((image.height - size.height) / 2);
 	const left = Math.floor((image.width - size.width) / 2);
@@ -160,7 +155,7 @@ function crop(image: Planes, size: Size): Planes {
 	return { ...size, planes };
 }
 
-function normalise(image: Planes, { scale = 1 / 255, mean, std }: Preprocess): Planes {
+function normalise(image: Planes, { scale = 1 / 255, mean, std }: Preprocess) {
 	const planes = image.planes.map((plane, channel) => {
 		const of = (values: readonly number[] | undefined) => values?.[values.length === 1 ? 0 : channel];
 		const [shift, spread] = [of(mean) ?? 0, of(std) ?? 1];
@@ -169,7 +164,7 @@ function normalise(image: Planes, { scale = 1 / 255, mean, std }: Preprocess): P
 	return { ...image, planes };
 }
 
-function layOut({ planes, width, height }: Planes, file: TensorFile, channelsLast: boolean): Tensor {
+function layOut({ planes, width, height }: Planes, file: TensorFile, channelsLast: boolean) {
 	const values = new Float32Array(planes.length * width * height);
 	const step = channelsLast ? planes.length : 1;
 	for (const [channel, plane] of planes.entries()) {

@@ -25,7 +25,7 @@ interface MigSlice {
 /** Rows without index or UUID are left out. */
 export function parseGpus(csv: string, fields: readonly QueryField[], list: string): Gpu[] {
 	const slices = parseSlices(list);
-	return csv.split(/\r?\n/).flatMap((line): Gpu[] => {
+	return csv.split(/\r?\n/).flatMap((line) => {
 		const row = splitCells(line);
 		if (row.length !== fields.length) return [];
 		const cells = new Map(fields.map(({ key }, place) => [key, row[place]]));
@@ -51,7 +51,7 @@ export function parseGpus(csv: string, fields: readonly QueryField[], list: stri
 	});
 }
 
-function parseSlices(list: string): Map<string, MigSlice[]> {
+function parseSlices(list: string) {
 	const found = new Map<string, MigSlice[]>();
 	let parent: MigSlice[] = [];
 	for (const line of list.split(/\r?\n/)) {
@@ -78,7 +78,7 @@ export interface GpuChoice {
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
 	const named = wanted?.split(",")[0]?.trim();
-	const whole = (gpu: Gpu | undefined): GpuChoice | null => (gpu === undefined ? null : { gpu, slice: null });
+	const whole = (gpu: Gpu | undefined) => (gpu === undefined ? null : { gpu, slice: null });
 	if (named === undefined) return whole(gpus[0]);
 	if (/^\d+$/.test(named)) return whole(gpus.find((gpu) => gpu.index === Number(named)));
 	if (/^GPU-./.test(named)) {

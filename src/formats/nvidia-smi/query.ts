@@ -69,7 +69,7 @@ export function gpmArgs(gpu: string): string[] {
 	return ["dmon", "-i", gpu, "-s", "u", "-d", "1", "--gpm-metrics=2,3,5,10"];
 }
 
-function listing(query: string, { gpu, everyMs }: ListOptions): string[] {
+function listing(query: string, { gpu, everyMs }: ListOptions) {
 	return [
 		...(gpu === undefined ? [] : ["-i", gpu]),
 		query,

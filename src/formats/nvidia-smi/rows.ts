@@ -2,17 +2,19 @@
 import type { TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import type { QueryField } from "./query.ts";
 
-type SampleLine =
-	| { state: "sample"; sample: TelemetrySample }
-	| { state: "skipped"; why: string }
-	| { state: "lost"; why: string };
-
 const mebibyte = 1024 * 1024;
 /** NVML's messages for a failed GPU or driver, in a cell or instead of a row. */
 const lost =
 	/GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle|Failed to initialize NVML|NVIDIA-SMI has failed/i;
 
-export function parseSampleLine(line: string, fields: readonly QueryField[], atMs: number): SampleLine {
+export function parseSampleLine(
+	line: string,
+	fields: readonly QueryField[],
+	atMs: number,
+):
+	| { state: "sample"; sample: TelemetrySample }
+	| { state: "skipped"; why: string }
+	| { state: "lost"; why: string } {
 	if (line.trim() === "") return { state: "skipped", why: "a blank line" };
 	const cells = splitCells(line);
 	if (lost.test(line)) {
@@ -28,7 +30,7 @@ export function parseSampleLine(line: string, fields: readonly QueryField[], atM
 	return { state: "skipped", why: `no value in any column, but ${unbracket(none ?? "nothing")}` };
 }
 
-function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number): TelemetrySample {
+function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number) {
 	const value = (key: string) => cellNumber(cells.get(key));
 	return {
 		atMs,
@@ -44,7 +46,7 @@ function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number):
 }
 
 /** Readings above 100 % exist and mean 100 %. */
-function fraction(percent: number | null): number | null {
+function fraction(percent: number | null) {
 	return percent === null ? null : Math.min(1, Math.max(0, percent / 100));
 }
 
@@ -105,7 +107,7 @@ export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): Use
 	};
 }
 
-function unbracket(text: string): string {
+function unbracket(text: string) {
 	return text.trim().replace(/^\[|\]$/g, "");
 }
 

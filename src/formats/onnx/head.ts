@@ -69,13 +69,13 @@ export function checkHead(head: Uint8Array, size: number, path: string): void {
 }
 
 /** An ONNX model begins with control characters (lengths and tags); text is mostly ASCII. */
-function isText(head: Uint8Array): boolean {
+function isText(head: Uint8Array) {
 	const isSpace = (byte: number) => byte === 9 || byte === 10 || byte === 12 || byte === 13;
 	const hasControls = head.some((byte) => byte < 32 && !isSpace(byte));
 	const asciiBytes = head.reduce((count, byte) => count + (byte < 127 ? 1 : 0), 0);
 	return !hasControls && asciiBytes >= head.length * 0.7;
 }
 
-function latin1(bytes: Uint8Array): string {
+function latin1(bytes: Uint8Array) {
 	return String.fromCharCode(...bytes);
 }

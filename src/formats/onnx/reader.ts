@@ -58,7 +58,7 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	return { bytes: source.size, ...model, opsets, graph, functions };
 }
 
-function domainOf(text: string): string {
+function domainOf(text: string) {
 	return text === "ai.onnx" ? "" : text;
 }
 
@@ -71,12 +71,12 @@ interface GraphDraft extends OnnxGraph {
 	subgraphs: OnnxSubgraph[];
 }
 
-function emptyGraph(): GraphDraft {
+function emptyGraph() {
 	return { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
 }
 
 /** GraphProto: node 1, name 2, initializer 5, input 11, output 12, value_info 13, sparse_initializer 15. */
-function readGraphField(wire: WireReader, field: number, graph: GraphDraft): void {
+function readGraphField(wire: WireReader, field: number, graph: GraphDraft) {
 	if (field === 1) readNode(wire, graph);
 	else if (field === 2) graph.name = wire.text();
 	else if (field === 5) graph.initializers.push(readTensor(wire));
@@ -87,7 +87,7 @@ function readGraphField(wire: WireReader, field: number, graph: GraphDraft): voi
 }
 
 /** NodeProto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7. Its subgraphs are read after it. */
-function readNode(wire: WireReader, body: Pick<GraphDraft, "nodes" | "subgraphs">): void {
+function readNode(wire: WireReader, body: Pick<GraphDraft, "nodes" | "subgraphs">) {
 	wire.keep(4);
 	let [name, op, domain] = ["", "", ""];
 	const inputs: string[] = [];
@@ -115,7 +115,7 @@ function readNode(wire: WireReader, body: Pick<GraphDraft, "nodes" | "subgraphs"
 }
 
 /** FunctionProto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. */
-function readFunction(wire: WireReader): OnnxFunction {
+function readFunction(wire: WireReader) {
 	wire.keep(8);
 	let [name, domain] = ["", ""];
 	const inputs: string[] = [];
@@ -133,11 +133,11 @@ function readFunction(wire: WireReader): OnnxFunction {
 	return { domain, name, inputs, outputs, opsets, ...body };
 }
 
-function emptyOpsets(): Record<string, number> {
+function emptyOpsets() {
 	return Object.create(null) as Record<string, number>;
 }
 
-function readOpset(wire: WireReader, opsets: Record<string, number>): void {
+function readOpset(wire: WireReader, opsets: Record<string, number>) {
 	wire.keep();
 	let domain = "";
 	let version = 0;
@@ -146,12 +146,6 @@ function readOpset(wire: WireReader, opsets: Record<string, number>): void {
 		else if (field === 2) version = wire.number("int64");
 	});
 	opsets[domain] = version;
-}
-
-interface Found {
-	tensor: OnnxInitializer;
-	name: string;
-	least: number;
 }
 
 /** Tensors inside Constant nodes, and of single bytes, are weights from this size on; smaller ones are shapes, limits and scales. */
@@ -180,7 +174,11 @@ export function findWeights(source: ByteSource, path: string) {
 }
 
 /** In the order of the file: each node's subgraphs and tensors, then the initialisers. */
-function* tensorsIn({ nodes, initializers, subgraphs }: OnnxGraph): Generator<Found> {
+function* tensorsIn({
+	nodes,
+	initializers,
+	subgraphs,
+}: OnnxGraph): Generator<{ tensor: OnnxInitializer; name: string; least: number }> {
 	const inner = groupBy(subgraphs, ({ nodeIndex }) => nodeIndex);
 	for (const [index, { attributes, outputs }] of nodes.entries()) {
 		for (const { graph } of inner.get(index) ?? []) yield* tensorsIn(graph);
@@ -190,7 +188,7 @@ function* tensorsIn({ nodes, initializers, subgraphs }: OnnxGraph): Generator<Fo
 	for (const tensor of initializers) yield { tensor, name: tensor.name, least: 1 };
 }
 
-function placeOf(tensor: OnnxInitializer, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {
+function placeOf(tensor: OnnxInitializer, bytes: number) {
 	if (tensor.external !== undefined) {
 		const { location, offset, length } = tensor.external;
 		return length === null || length >= bytes ? { file: location, offset } : null;
@@ -200,7 +198,7 @@ function placeOf(tensor: OnnxInitializer, bytes: number): Pick<WeightLocation, "
 }
 
 /** Fields of onnx.proto: name 1, type 2. */
-function readValueInfo(wire: WireReader, hasShape = true): OnnxValue {
+function readValueInfo(wire: WireReader, hasShape = true) {
 	wire.keep(2);
 	let name = "";
 	let type = noType;
@@ -211,9 +209,11 @@ function readValueInfo(wire: WireReader, hasShape = true): OnnxValue {
 	return { name, ...type };
 }
 
-type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
-
-const noType: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
+const noType: Pick<OnnxValue, "kind" | "dtype" | "dims"> = {
+	kind: "unknown",
+	dtype: "undefined",
+	dims: null,
+};
 /** Fields of TypeProto; opaque is 7. */
 const typeKinds: Readonly<Record<number, OnnxValue["kind"]>> = {
 	1: "tensor",
@@ -223,7 +223,7 @@ const typeKinds: Readonly<Record<number, OnnxValue["kind"]>> = {
 	9: "optional",
 };
 
-function readType(wire: WireReader, hasShape: boolean): ValueType {
+function readType(wire: WireReader, hasShape: boolean) {
 	let type = noType;
 	wire.message((field) => {
 		const kind = typeKinds[field];
@@ -233,7 +233,7 @@ function readType(wire: WireReader, hasShape: boolean): ValueType {
 }
 
 /** A tensor's element type 1 and shape 2; the element type of sequences and optionals 1, of maps 2. */
-function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean): ValueType {
+function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean) {
 	const isTensor = kind === "tensor" || kind === "sparse-tensor";
 	let dtype: OnnxValue["dtype"] = "undefined";
 	let dims: OnnxDim[] | null = null;
@@ -245,7 +245,7 @@ function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean
 	return { kind, dtype, dims };
 }
 
-function readShape(wire: WireReader): OnnxDim[] {
+function readShape(wire: WireReader) {
 	const dims: OnnxDim[] = [];
 	wire.message((field) => {
 		if (field !== 1) return;

@@ -14,19 +14,19 @@ class ByteWindow {
 		this.#source = source;
 	}
 
-	byte(position: number): number {
+	byte(position: number) {
 		const inWindow = this.#bytes[position - this.#start];
 		if (inWindow !== undefined) return inWindow;
 		this.#fill(position, 1);
 		return this.#bytes[position - this.#start] ?? -1;
 	}
 
-	bytes({ start, end }: Span): Buffer {
+	bytes({ start, end }: Span) {
 		if (start < this.#start || end > this.#start + this.#bytes.length) this.#fill(start, end - start);
 		return this.#bytes.subarray(start - this.#start, end - this.#start);
 	}
 
-	#fill(position: number, atLeast: number): void {
+	#fill(position: number, atLeast: number) {
 		const length = Math.min(Math.max(windowBytes, atLeast), Math.max(0, this.#source.size - position));
 		const { buffer, byteOffset, length: read } = this.#source.read(position, length);
 		this.#bytes = Buffer.from(buffer, byteOffset, read);
@@ -188,7 +188,7 @@ export class WireReader {
 		);
 	}
 
-	#inside(span: Span, messages: number, onField: (field: number) => void): void {
+	#inside(span: Span, messages: number, onField: (field: number) => void) {
 		const outerEnd = this.#end;
 		this.#position = span.start;
 		this.#end = span.end;
@@ -203,7 +203,7 @@ export class WireReader {
 		this.#end = outerEnd;
 	}
 
-	#decode(span: Span): string {
+	#decode(span: Span) {
 		this.#textBytes += span.end - span.start;
 		if (this.#textBytes > limits.allTextBytes)
 			throw this.fault(`contains more than ${limits.allTextBytes} bytes of names`, "Shorten the names.");
@@ -212,7 +212,7 @@ export class WireReader {
 		return span.end === span.start ? "" : this.#window.bytes(span).toString("utf8");
 	}
 
-	#skip(): void {
+	#skip() {
 		if (this.#type === varintType) this.#varint();
 		else if (this.#type === fixed64Type) this.#advance(8);
 		else if (this.#type === lengthType) this.#position = this.#payload().end;
@@ -220,12 +220,12 @@ export class WireReader {
 		else throw this.fault(`has a field of wire type ${this.#type}, which ONNX does not use,`);
 	}
 
-	#expect(type: number): void {
+	#expect(type: number) {
 		if (this.#type !== type)
 			throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
 	}
 
-	#payload(): Span {
+	#payload() {
 		this.#expect(lengthType);
 		this.#varint();
 		const start = this.#position;
@@ -235,7 +235,7 @@ export class WireReader {
 		return { start, end };
 	}
 
-	#varint(): void {
+	#varint() {
 		// Most have one byte.
 		const first = this.#byte();
 		this.#low = first & 127;
@@ -255,14 +255,14 @@ export class WireReader {
 	}
 
 	/** The next 4 or 8 bytes, little-endian. */
-	#fixed(bytes: 4 | 8): DataView {
+	#fixed(bytes: 4 | 8) {
 		const start = this.#position;
 		this.#advance(bytes);
 		for (let index = 0; index < bytes; index++) this.#view.setUint8(index, this.#window.byte(start + index));
 		return this.#view;
 	}
 
-	#byte(): number {
+	#byte() {
 		if (this.#position >= this.#end) throw this.#overrun(this.#position + 1);
 		const byte = this.#window.byte(this.#position);
 		if (byte < 0) throw this.#truncated(this.#position + 1);
@@ -270,18 +270,18 @@ export class WireReader {
 		return byte;
 	}
 
-	#advance(bytes: number): void {
+	#advance(bytes: number) {
 		const neededEnd = this.#position + bytes;
 		if (neededEnd > this.#end) throw this.#overrun(neededEnd);
 		this.#position = neededEnd;
 	}
 
-	#overrun(neededEnd: number): ConfigError {
+	#overrun(neededEnd: number) {
 		if (this.#depth === 0 && neededEnd < longestFileBytes) return this.#truncated(neededEnd);
 		return this.fault("is damaged (a field is longer than the message that holds it)");
 	}
 
-	#truncated(neededEnd: number): ConfigError {
+	#truncated(neededEnd: number) {
 		if (!this.#recognised) return this.fault(`needs ${neededEnd} bytes and has ${this.#size}, as read`);
 		return unreadable(
 			`${this.#path} is truncated at byte ${this.#size}: what begins at byte ${this.#position} needs bytes up to ${neededEnd}.`,

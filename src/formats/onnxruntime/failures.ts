@@ -22,7 +22,7 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 	};
 }
 
-function fill(title: string, groups: Readonly<Record<string, string>>): string {
+function fill(title: string, groups: Readonly<Record<string, string>>) {
 	return title.replace(/\{(\w+)\}/g, (_, name: string) => {
 		const text = groups[name] ?? "";
 		if (name !== "dtype") return text;
@@ -36,7 +36,7 @@ export function explainRun(message: string): string {
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-function stripFraming(message: string): string {
+function stripFraming(message: string) {
 	return message
 		.slice(0, 10_000)
 		.replace(/^(?:Can't create a session|failed to call \w+\(\))\. ERROR_CODE: \d+, ERROR_MESSAGE: /, "")

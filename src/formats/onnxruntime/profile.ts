@@ -1,7 +1,7 @@
 // Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
 import { isObject } from "../../core/found.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
-import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";
+import type { EngineLayer, EngineLayers, LayerProfile } from "../../engine/core/layer.ts";
 import { nameOnly } from "../../engine/core/model.ts";
 
 export interface CountedNode {
@@ -46,7 +46,7 @@ export function parseProfile(text: string): CountedNode[] {
 }
 
 /** run: an inference ended. null: neither that nor the work of a node. */
-function parseEvent(line: string): NodeEvent | "run" | null {
+function parseEvent(line: string) {
 	const at = line.indexOf('{"cat"');
 	if (at === -1) return null;
 	const { cat, name, ts, dur, args } = parseObject(line.slice(at).replace(/,\s*$/, ""));
@@ -65,7 +65,7 @@ function parseEvent(line: string): NodeEvent | "run" | null {
 	};
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string) {
 	try {
 		const value: unknown = JSON.parse(text);
 		return isObject(value) ? value : {};
@@ -74,7 +74,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 	}
 }
 
-function parseTensors(value: unknown): NodeTensor[] {
+function parseTensors(value: unknown) {
 	if (!Array.isArray(value)) return [];
 	return value.flatMap((tensor) => {
 		const [entry] = isObject(tensor) ? Object.entries(tensor) : [];
@@ -83,7 +83,7 @@ function parseTensors(value: unknown): NodeTensor[] {
 	});
 }
 
-function withoutInner(events: readonly NodeEvent[]): NodeEvent[] {
+function withoutInner(events: readonly NodeEvent[]) {
 	const open: NodeEvent[] = [];
 	return events.map((event) => {
 		let instructions = event.instructions;
@@ -134,11 +134,7 @@ function layerOf(
 	{ name, op, inputs, outputs, weightBytes }: CountedNode,
 	node: OnnxNode | undefined,
 ): EngineLayer {
-	const named = (
-		tensors: readonly NodeTensor[],
-		names: readonly string[] = [],
-		way: "in" | "out",
-	): LayerTensor[] =>
+	const named = (tensors: readonly NodeTensor[], names: readonly string[] = [], way: "in" | "out") =>
 		tensors.map(({ dtype, dims }, at) => ({
 			name: names[at] || `${name} ${way} ${at}`,
 			dims,

@@ -202,6 +202,6 @@ export const rules: readonly Rule[] = [
 function group(
 	shared: Pick<Rule, "code" | "fix">,
 	...cases: readonly (readonly [pattern: RegExp, title: string])[]
-): Rule[] {
+) {
 	return cases.map(([pattern, title]) => ({ ...shared, pattern, title }));
 }

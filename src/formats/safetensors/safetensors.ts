@@ -35,7 +35,6 @@ const lengthBytes = 8;
 /** The format allows 100 MB; a hundred thousand tensors take less. */
 const maxHeaderBytes = 16 * 1024 * 1024;
 
-/** @throws ConfigError tensor-invalid. */
 export function decodeSafetensor(source: ByteSource, file: TensorFile & MemberFile): Tensor {
 	const span = findSpan(source, file);
 	checkLayout({ ...span, dtype: dtypeOf(span) ?? span.dtype }, file);
@@ -50,11 +49,11 @@ export function decodeOwnSafetensor(source: ByteSource, file: MemberFile): Tenso
 	return readSpan(source, span, { ...file, dtype, shape: span.shape });
 }
 
-function dtypeOf({ dtype }: TensorSpan): DType | undefined {
+function dtypeOf({ dtype }: TensorSpan) {
 	return Object.hasOwn(dtypeNames, dtype) ? dtypeNames[dtype] : undefined;
 }
 
-function findSpan(source: ByteSource, file: MemberFile): TensorSpan {
+function findSpan(source: ByteSource, file: MemberFile) {
 	const { entries, dataAt } = readHeader(source, file);
 	const names = Object.keys(entries).filter((name) => name !== "__metadata__");
 	if (!names.includes(file.member)) throw memberMissing(file, names);
@@ -69,7 +68,7 @@ function readSpan(
 	source: ByteSource,
 	{ start, end }: TensorSpan,
 	file: Pick<TensorFile, "path" | "dtype" | "shape">,
-): Tensor {
+) {
 	const { dtype, shape } = file;
 	const needed = tensorBytes(file);
 	if (end - start === needed && end <= source.size)
@@ -92,7 +91,7 @@ function readHeader(source: ByteSource, file: MemberFile) {
 	throw wrong("a header that is not a JSON object");
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array) {
 	try {
 		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 	} catch {

@@ -28,7 +28,7 @@ export function parseTegrastats(line: string, atMs: number): TelemetrySample | n
 }
 
 /** `63%`, `7%@114`, `12%@[1300,1300]`, `@[1000,1000,1000]`: kernels may use any cluster, so the fastest counts. */
-function loadOf(field: string, line: string): { share: number | null; clockMhz: number | null } {
+function loadOf(field: string, line: string) {
 	const found = new RegExp(`\\b${field} (\\d{1,3})?%?(?:@\\[?(\\d{1,6}(?:,\\d{1,6}){0,15}))?`).exec(line);
 	const [percent, clocks] = [found?.[1], found?.[2]];
 	return {
@@ -46,12 +46,12 @@ export function gpuPowerOf(line: string): { rail: string; watts: number } | null
 	return null;
 }
 
-function temperatureOf(sensor: string, line: string): number | null {
+function temperatureOf(sensor: string, line: string) {
 	const celsius = numberIn(new RegExp(`\\b${sensor}@(-?\\d{1,3}(?:\\.\\d{1,4})?)C`, "i"), line);
 	return celsius === offC ? null : celsius;
 }
 
-function numberIn(pattern: RegExp, line: string): number | null {
+function numberIn(pattern: RegExp, line: string) {
 	const text = pattern.exec(line)?.[1];
 	return text === undefined ? null : Number(text);
 }

@@ -12,7 +12,7 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { isLfsPointer } from "../onnx/head.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
-import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
+import { findZipEntries } from "../zip/zip.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, type MemberFile, memberMissing, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
@@ -32,7 +32,6 @@ const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	jpeg: "image",
 };
 
-/** @throws ConfigError tensor-invalid if neither the manifest nor the name's ending tells. */
 export function tensorFormat(file: TensorFile): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
@@ -72,7 +71,6 @@ export function checkFileSize(sizeBytes: number, file: TensorFile): void {
 	throw tensorInvalid(file, expected, `${sizeBytes} bytes`);
 }
 
-/** @throws ConfigError tensor-invalid. */
 export function refuseLfsPointer(head: Uint8Array, file: Pick<TensorFile, "path">): void {
 	if (!isLfsPointer(head)) return;
 	const fix = "Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).";
@@ -113,7 +111,6 @@ export function decodeMember(
 const maxBytes = 2 ** 32;
 const headBytes = 512;
 
-/** Endings of files that state the layout of their tensors. */
 export const ownEndings = ["npy", "npz", "safetensors", "json"] as const;
 
 /** A tensor that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
@@ -141,7 +138,7 @@ const packingShare = 1.01;
 const packingBytes = 1024;
 
 /** A member of a .npz archive, inflated no further than needed. */
-function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
+function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate) {
 	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
 	if (bytes > most || packedBytes > most * packingShare + packingBytes) {
 		const expected = `at most ${most} bytes in member ${JSON.stringify(file.member)}`;
@@ -160,7 +157,7 @@ function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: 
 	throw tensorInvalid(file, `${bytes} bytes of deflated data`, got);
 }
 
-function findMember(source: ByteSource, file: MemberFile): ZipEntry {
+function findMember(source: ByteSource, file: MemberFile) {
 	const seen: string[] = [];
 	const entries = findZipEntries(source, (name) => {
 		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));

@@ -63,25 +63,25 @@ export function decodeOwnNpy(bytes: Uint8Array, file: Pick<TensorFile, "path" | 
 	return decodeNpy(bytes, { path: file.path, sha256: "", dtype, shape });
 }
 
-function packHalves(bytes: Uint8Array): Uint8Array {
+function packHalves(bytes: Uint8Array) {
 	const packed = new Uint8Array(Math.ceil(bytes.length / 2));
 	for (let i = 0; i < bytes.length; i += 1)
 		packed[i >>> 1] = (packed[i >>> 1] ?? 0) | (((bytes[i] as number) & 15) << (i & 1 ? 4 : 0));
 	return packed;
 }
 
-function describeType(descr: string): string {
+function describeType(descr: string) {
 	const dtype = dtypes.find((name) => letters[name] === descr.slice(1));
 	return dtype === undefined ? `values of numpy type ${JSON.stringify(descr)}` : `${dtype} (${descr})`;
 }
 
-function swapBytes(bytes: Uint8Array, size: number): Uint8Array {
+function swapBytes(bytes: Uint8Array, size: number) {
 	const swapped = bytes.slice();
 	for (let at = 0; at < bytes.length; at += size) swapped.subarray(at, at + size).reverse();
 	return swapped;
 }
 
-function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): Uint8Array {
+function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number) {
 	const rowMajor = new Uint8Array(bytes.length);
 	const strides = shape.map((_, axis) => size * elementCount(shape.slice(0, axis)));
 	const position = new Array<number>(shape.length).fill(0);
@@ -122,17 +122,10 @@ export function encodeNpy(tensor: Tensor): Uint8Array {
 	return bytes;
 }
 
-interface NpyHeader {
-	descr: string;
-	fortranOrder: boolean;
-	shape: number[];
-	dataAt: number;
-}
-
 /** numpy's own limit for untrusted headers. */
 const maxHeaderChars = 10_000;
 
-function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyHeader {
+function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">) {
 	if (magic.some((byte, at) => bytes[at] !== byte))
 		throw tensorInvalid(file, "a .npy file", bytes.length === 0 ? "an empty file" : "no .npy magic");
 	const version = bytes[magic.length] ?? 0;
@@ -147,7 +140,7 @@ function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyH
 	return { ...parseDictionary(text, file), dataAt };
 }
 
-function parseDictionary(text: string, file: Pick<TensorFile, "path">): Omit<NpyHeader, "dataAt"> {
+function parseDictionary(text: string, file: Pick<TensorFile, "path">) {
 	const expected = "a plain array (descr, fortran_order, shape)";
 	const problem = (got: string) =>
 		tensorInvalid(file, expected, got, "Save one plain array with numpy.save.");

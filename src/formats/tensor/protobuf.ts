@@ -10,11 +10,7 @@ export interface Field {
 	whole: Uint8Array;
 }
 
-interface WireProblem {
-	got: string;
-}
-
-export function readFields(bytes: Uint8Array, visit: (field: Field) => void): WireProblem | null {
+export function readFields(bytes: Uint8Array, visit: (field: Field) => void): { got: string } | null {
 	let at = 0;
 	while (at < bytes.length) {
 		const key = readVarint(bytes, at);
@@ -35,7 +31,7 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 	return null;
 }
 
-function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; end: number } | null {
+function spanOf(bytes: Uint8Array, at: number, type: number) {
 	if (type === 1) return { start: at, end: at + 8 };
 	if (type === 5) return { start: at, end: at + 4 };
 	const varint = type === 0 || type === 2 ? readVarint(bytes, at) : null;

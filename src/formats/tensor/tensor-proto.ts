@@ -41,7 +41,6 @@ export function decodeTensorProto(bytes: Uint8Array, file: TensorFile): Tensor {
 	return { dtype, shape, data };
 }
 
-/** The layout that a file states itself. @throws ConfigError tensor-invalid if it is not a tensor of numbers. */
 export function describeTensorProto(
 	bytes: Uint8Array,
 	file: Pick<TensorFile, "path">,
@@ -62,7 +61,7 @@ function readDraft(bytes: Uint8Array) {
 	return { draft, layout, dtype, fault: problem?.got ?? null };
 }
 
-function takeField(draft: Draft, field: Field): void {
+function takeField(draft: Draft, field: Field) {
 	const { number, bytes } = field;
 	if (number === fieldOf.dims)
 		// One dimension beyond the largest rank shows that there are too many.
@@ -78,14 +77,14 @@ function takeField(draft: Draft, field: Field): void {
 	} else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 }
 
-function rawValues(raw: Uint8Array, file: TensorFile): Uint8Array {
+function rawValues(raw: Uint8Array, file: TensorFile) {
 	const needed = tensorBytes(file);
 	if (raw.length !== needed)
 		throw tensorInvalid(file, `${needed} bytes for ${formatLayout(file)}`, `${raw.length} bytes`);
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
 }
 
-function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
+function typedValues({ typed }: Draft, file: TensorFile) {
 	const { dtype } = file;
 	const fields = typed.get(typedField[dtype] ?? fieldOf.int32s) ?? [];
 	// Each typed value holds two 4-bit numbers.
@@ -103,7 +102,7 @@ function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
 	return out;
 }
 
-function copyFixed(fields: readonly Field[], out: Uint8Array): number {
+function copyFixed(fields: readonly Field[], out: Uint8Array) {
 	let at = 0;
 	for (const { bytes } of fields) {
 		if (at + bytes.length <= out.length) out.set(bytes, at);
@@ -113,7 +112,7 @@ function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 }
 
 /** Takes the low bytes: two's complement, or the bits of a 16-bit float. @returns the number of values. */
-function copyVarints(fields: readonly Field[], out: Uint8Array, size: number): number {
+function copyVarints(fields: readonly Field[], out: Uint8Array, size: number) {
 	const capacity = out.length / size;
 	let count = 0;
 	for (const field of fields)
@@ -137,6 +136,6 @@ function* varints({ bytes }: Field, limit: number): Generator<bigint> {
 	}
 }
 
-function firstVarint(field: Field): bigint {
+function firstVarint(field: Field) {
 	return readVarint(field.bytes, 0)?.value ?? 0n;
 }

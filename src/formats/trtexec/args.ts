@@ -41,14 +41,14 @@ const numberOf = ({ trtexec: { version } }: Runner) => version.major * 100 + ver
 const flag = (name: string, value: string | number | undefined) =>
 	value === undefined ? [] : [`${name}=${value}`];
 
-function unsupported(what: string, key: string, { trtexec }: Runner): SettingError {
+function unsupported(what: string, key: string, { trtexec }: Runner) {
 	const message = `TensorRT ${trtexec.version.text} has no ${what}.`;
 	const fix = `Use a TensorRT version that has ${what.split(",")[0]}, or remove the setting.`;
 	return new SettingError(["setting-unsupported", key], message, fix);
 }
 
 /** trtexec splits lists at commas; quotes and asterisks are special. */
-function list(flagName: string, entries: readonly (readonly [name: string, value: string])[]): string[] {
+function list(flagName: string, entries: readonly (readonly [name: string, value: string])[]) {
 	for (const [name] of entries) {
 		if (name !== "" && !/[,'*\u0000-\u001f]/.test(name)) continue;
 		const message = `trtexec cannot take the input ${JSON.stringify(name)}: its lists do not allow this name.`;
@@ -63,7 +63,7 @@ interface NamedShape {
 	shape: readonly number[];
 }
 
-function shapeList(flagName: string, shapes: readonly NamedShape[]): string[] {
+function shapeList(flagName: string, shapes: readonly NamedShape[]) {
 	return list(
 		flagName,
 		shapes.map(({ name, shape }) => [name, shape.join("x") || "scalar"]),
@@ -89,7 +89,7 @@ const precisions: Readonly<Record<Precision, PrecisionRow>> = {
 	fp4: { since: 0, flags: [], types: ["float4e2m1"] },
 };
 
-function isTyped(precision: Precision, { graph }: OnnxModel): boolean {
+function isTyped(precision: Precision, { graph }: OnnxModel) {
 	const { types } = precisions[precision];
 	if (types === null) return true;
 	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo];
@@ -98,7 +98,7 @@ function isTyped(precision: Precision, { graph }: OnnxModel): boolean {
 	return quantised && precision !== "fp16" && precision !== "bf16";
 }
 
-function precisionArgs({ spec, model }: Modelled, runner: Runner): readonly string[] {
+function precisionArgs({ spec, model }: Modelled, runner: Runner) {
 	const { precision } = spec.engine;
 	const { since, flags } = precisions[precision];
 	const version = numberOf(runner);
@@ -117,7 +117,7 @@ function precisionArgs({ spec, model }: Modelled, runner: Runner): readonly stri
 	return ["--stronglyTyped"];
 }
 
-function dynamicInputs({ graph }: OnnxModel): string[] {
+function dynamicInputs({ graph }: OnnxModel) {
 	const open = feeds(graph).filter(({ dims }) => dims?.every((dim) => typeof dim === "number") !== true);
 	return open.map(({ name }) => name);
 }
@@ -134,11 +134,11 @@ export function shapesAt(
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }
 
-function profilesOf(spec: EngineSpec, model: OnnxModel): Record<"min" | "opt" | "max", NamedShape[]>[] {
+function profilesOf(spec: EngineSpec, model: OnnxModel) {
 	const names = dynamicInputs(model);
 	if (names.length === 0) return [];
 	return spec.engine.profiles.map((profile) => {
-		const at = (which: keyof DimRange): NamedShape[] => {
+		const at = (which: keyof DimRange) => {
 			const shapes = shapesAt(which, spec, { model, profile });
 			return names.map((name) => ({ name, shape: shapes[name] ?? [] }));
 		};
@@ -146,7 +146,7 @@ function profilesOf(spec: EngineSpec, model: OnnxModel): Record<"min" | "opt" | 
 	});
 }
 
-function profileArgs({ spec, model }: Modelled, runner: Runner): string[] {
+function profileArgs({ spec, model }: Modelled, runner: Runner) {
 	const profiles = profilesOf(spec, model.onnx);
 	const several = profiles.length > 1;
 	if (several && numberOf(runner) < 900)
@@ -161,7 +161,7 @@ function profileArgs({ spec, model }: Modelled, runner: Runner): string[] {
 }
 
 /** The first profile that holds the shapes, as in the Python worker; else the first of all. */
-function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled): number {
+function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled) {
 	if (spec.engine.profiles.length < 2) return 0;
 	const given = new Map(shapes.map(({ name, shape }) => [name, shape]));
 	const found = profilesOf(spec, model.onnx).findIndex(({ min, max }) =>
@@ -174,7 +174,7 @@ function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled
 	return Math.max(0, found);
 }
 
-function placeArgs({ spec, assets }: Configured, { device }: Runner): string[] {
+function placeArgs({ spec, assets }: Configured, { device }: Runner) {
 	const plugins = (assets?.plugins ?? []).toSorted((a, b) => Number(a.dynamic) - Number(b.dynamic));
 	return [
 		...plugins.map(({ path, dynamic }) => `--${dynamic ? "dynamic" : "static"}Plugins=${path}`),
@@ -222,7 +222,7 @@ export function timingOf({ spec }: Configured, { timing }: Pick<Runner, "timing"
 }
 
 /** TensorRT 11.0 reversed the three defaults. */
-function modeArgs({ cudaGraph, spinWait, transfers }: TimingSettings, runner: Runner): string[] {
+function modeArgs({ cudaGraph, spinWait, transfers }: TimingSettings, runner: Runner) {
 	const flags =
 		numberOf(runner) < 1100
 			? [cudaGraph && "--useCudaGraph", spinWait && "--useSpinWait", !transfers && "--noDataTransfers"]
@@ -243,7 +243,7 @@ type RunTask =
 	| { task: "profile"; warmUpMs: number; iterations: number; profile: string; layers: string }
 	| { task: "infer" };
 
-function taskArgs(task: RunTask, engine: Configured, runner: Runner): string[] {
+function taskArgs(task: RunTask, engine: Configured, runner: Runner) {
 	if (task.task === "time")
 		return [
 			...[`--warmUp=${task.warmUpMs}`, `--duration=${task.durationMs / 1000}`],

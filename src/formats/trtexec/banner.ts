@@ -11,7 +11,7 @@ export interface TensorRtVersion {
 const banner = /^&&&& [A-Z]+ [^[\]]*\[TensorRT[^\]]{0,20} v(\d{4,7})\]/;
 const plain = /TensorRT version: (\d{1,3})\.(\d{1,3})\.(\d{1,3})/;
 
-function versionOf(major: number, minor: number, patch: number): TensorRtVersion {
+function versionOf(major: number, minor: number, patch: number) {
 	return { major, minor, patch, text: `${major}.${minor}.${patch}` };
 }
 
@@ -44,16 +44,14 @@ export function parseBannerCommand(text: string): string[] | null {
 	return command === undefined ? null : command.split(" ").filter((word) => word !== "");
 }
 
-interface TrtexecDevice {
+const mebibyte = 1024 * 1024;
+
+export function parseDeviceSection(text: string): {
 	name: string;
 	uuid: string | null;
 	computeCapability: string | null;
 	memoryBytes: number | null;
-}
-
-const mebibyte = 1024 * 1024;
-
-export function parseDeviceSection(text: string): TrtexecDevice | null {
+} | null {
 	const value = (key: string, pattern: string) =>
 		new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;
 	const name = value("Selected Device", ".{1,100}");

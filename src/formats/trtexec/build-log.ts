@@ -45,7 +45,7 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
-function numberIn(pattern: RegExp, text: string): number | null {
+function numberIn(pattern: RegExp, text: string) {
 	const found = pattern.exec(text)?.[1];
 	return found === undefined ? null : Number(found);
 }
@@ -74,7 +74,7 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 	const stated = createFactReader();
 	const warnings: BuildLogFacts["warnings"] = [];
 	let precision: string | null = null;
-	const takeWarning = (text: string): void => {
+	const takeWarning = (text: string) => {
 		const found = classifyWarning(text);
 		const known = warnings.find((warning) => warning.class === found);
 		if (known) known.count += 1;

@@ -1,5 +1,5 @@
 // Diagnoses a run of trtexec: facts first, then the log, the exit code last.
-import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
+import type { Diagnosis } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import {
@@ -42,7 +42,7 @@ export function flagsOf(argv: readonly string[]): Map<string, string> {
 
 const bytesByPath = (files: readonly WrittenFile[]) => new Map(files.map(({ path, bytes }) => [path, bytes]));
 
-function factsOf({ lines: _, scan: __, wrote, inputs = [], ...evidence }: Evidence, log: LogFacts): Facts {
+function factsOf({ lines: _, scan: __, wrote, inputs = [], ...evidence }: Evidence, log: LogFacts) {
 	const argv = evidence.argv ?? log.command ?? null;
 	return {
 		...evidence,
@@ -55,8 +55,8 @@ function factsOf({ lines: _, scan: __, wrote, inputs = [], ...evidence }: Eviden
 	};
 }
 
-function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Found[] {
-	return rules.flatMap((rule): Found[] => {
+function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan) {
+	return rules.flatMap((rule) => {
 		const [hit] = linesOf(rule)
 			.flatMap((pattern) => scan.hits.get(pattern) ?? [])
 			.sort((a, b) => a.line.number - b.line.number);
@@ -80,13 +80,13 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Foun
 const isCause = ({ rule }: Found) => rule.rank === undefined;
 
 /** Causes first, then symptoms, each in log order; catalogue order decides a tie. */
-function byRank(found: readonly Found[]): Found[] {
+function byRank(found: readonly Found[]) {
 	const rankOf = ({ rule }: Found) => [undefined, "symptom", "fallback"].indexOf(rule.rank);
 	const lineOf = (entry: Found) => entry.lines[0]?.number ?? 0;
 	return found.toSorted((a, b) => rankOf(a) - rankOf(b) || lineOf(a) - lineOf(b));
 }
 
-function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
+function toExcerpt(lines: readonly LogLine[]) {
 	const unique = new Map(lines.map((line) => [line.number, line]));
 	return [...unique.values()]
 		.toSorted((a, b) => a.number - b.number)
@@ -95,7 +95,7 @@ function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
 
 const isFilled = ({ text }: LogLine) => text.trim() !== "";
 
-function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
+function excerptOf(found: Found, scan: LogScan) {
 	const reported = found.lines[0];
 	const first = reported?.number ?? Infinity;
 	// The parser names the node well before it reports the problem.
@@ -112,7 +112,7 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 }
 
 /** Closes the gap of a name that was not captured; names may contain any character. */
-function tidy(sentence: string): string {
+function tidy(sentence: string) {
 	const plain = sentence.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").slice(0, titleChars);
 	return plain.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
 }

@@ -50,7 +50,7 @@ const messages: Readonly<Record<TimesFault, string>> = {
 	"too-many": `The times file has more than ${maxIterations} iterations.`,
 };
 
-function readEntry(text: string): Entry | TimesFault {
+function readEntry(text: string) {
 	let entry: Entry;
 	try {
 		entry = JSON.parse(text);
@@ -91,7 +91,7 @@ function createColumns() {
 
 type ListState = "before" | "first" | "entry" | "separator" | "after";
 
-function nextState(state: ListState, char: string): ListState | null {
+function nextState(state: ListState, char: string) {
 	if (/\s/.test(char)) return state;
 	if (char === "[" && state === "before") return "first";
 	if (char === "," && state === "separator") return "entry";

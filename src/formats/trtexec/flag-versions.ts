@@ -18,7 +18,7 @@ const flagVersions: readonly (readonly [flags: string, since: number, until?: nu
 	["--decomposableAttentions", 1014],
 ];
 
-const versionText = (version: number): string => `${Math.floor(version / 100)}.${version % 100}`;
+const versionText = (version: number) => `${Math.floor(version / 100)}.${version % 100}`;
 
 /**
  * `--maxTactics, which came with 10.4`: the first flag that the version (100 × major + minor) lacks, which trtexec itself

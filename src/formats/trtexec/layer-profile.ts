@@ -2,7 +2,7 @@
 import type { ArmLayers } from "../../../generated/result.ts";
 import { ToolError } from "../../core/errors.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";
-import type { EngineLayers, LayerProfile, LayerTime } from "../../engine/core/layer.ts";
+import type { EngineLayers, LayerProfile } from "../../engine/core/layer.ts";
 import { parseLayerInfo } from "./layers.ts";
 
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
@@ -11,7 +11,7 @@ const nameEnd = '", "timeMs" : ';
 const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}`);
 
 /** trtexec escapes nothing in names: the name extends to the last `timeMs`. */
-function toTime(line: string): LayerTime | null {
+function toTime(line: string) {
 	const from = line.indexOf(nameStart) + nameStart.length;
 	const to = line.lastIndexOf(nameEnd);
 	if (from < nameStart.length || to < from) return null;
@@ -42,18 +42,15 @@ export function parseProfile(text: string): LayerProfile {
 	};
 }
 
-interface TimedEngine {
-	layers: ArmLayers;
-	info: EngineLayers | null;
-	times: LayerProfile;
-}
-
-export function parseTimedLayers(times: string, info: string): TimedEngine {
+export function parseTimedLayers(
+	times: string,
+	info: string,
+): { layers: ArmLayers; info: EngineLayers | null; times: LayerProfile } {
 	const [profile, details] = [parseProfile(times), detailsOf(info)];
 	return { layers: joinLayers(profile, details), info: details, times: profile };
 }
 
-function detailsOf(info: string): EngineLayers | null {
+function detailsOf(info: string) {
 	try {
 		return parseLayerInfo(info);
 	} catch (error) {

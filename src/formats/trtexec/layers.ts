@@ -2,7 +2,7 @@
 
 import { ToolError } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
-import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor } from "../../engine/core/layer.ts";
+import type { EngineIo, EngineLayer, EngineLayers, LayerTensor } from "../../engine/core/layer.ts";
 import { readLayerName } from "./layer-names.ts";
 
 type Fields = ReturnType<typeof fieldsOf>;
@@ -34,11 +34,11 @@ function asList(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }
 
-function asText(value: unknown): string {
+function asText(value: unknown) {
 	return typeof value === "string" ? value : "";
 }
 
-function toTensor(value: unknown): LayerTensor {
+function toTensor(value: unknown) {
 	const fields = fieldsOf(value);
 	const format = asText(fields["Format/Datatype"]) || asText(fields["Format"]);
 	return {
@@ -49,7 +49,7 @@ function toTensor(value: unknown): LayerTensor {
 	};
 }
 
-function toWeights(value: unknown): EngineLayer["weights"] {
+function toWeights(value: unknown) {
 	const fields = fieldsOf(value);
 	const count = fields["Count"];
 	return typeof count === "number" && count > 0
@@ -69,7 +69,7 @@ const multiplied: Readonly<Record<string, string>> = {
 };
 
 /** Of a product the type that its kernel multiplies in, as its name says; a type of weights is only how they are stored. */
-function precisionOf({ inputs, outputs, weights, tactic }: Computing): string | null {
+function precisionOf({ inputs, outputs, weights, tactic }: Computing) {
 	const [, first = "", second = first] = kernelTypes.exec(tactic ?? "") ?? [];
 	const stated = multiplied[second];
 	if (stated !== undefined) return stated;
@@ -85,12 +85,12 @@ const controlTypes = new Set([
 ]);
 const sizeTypes = new Set(["int32", "int64", "bool"]);
 
-function holdsSizes({ dtype, dims }: LayerTensor): boolean {
+function holdsSizes({ dtype, dims }: LayerTensor) {
 	const [size = 1] = dims;
 	return sizeTypes.has(dtype ?? "") && dims.length <= 1 && size >= 0 && size <= 16;
 }
 
-function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Computing): LayerKind {
+function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Computing) {
 	if (type === null) return "compute";
 	if (noopTypes.has(type)) return "noop";
 	if (controlTypes.has(type)) return "shape";
@@ -118,14 +118,14 @@ function parametersOf(fields: Fields): EngineLayer["parameters"] {
 }
 
 /** Each node is in brackets; U+001E and U+001F separate them. */
-function metadataNodes(text: string): string[] {
+function metadataNodes(text: string) {
 	const nodes = text
 		.split(/[\u001e\u001f]/)
 		.flatMap((part) => /^\[ONNX Layer: (.*)\]$/s.exec(part.trim())?.[1] ?? []);
 	return [...new Set(nodes)];
 }
 
-function flattened(fields: Fields): Fields {
+function flattened(fields: Fields) {
 	if (asText(fields["ConvParameterType"]) === "") return fields;
 	const own = Object.entries(fields).flatMap(([key, value]) =>
 		/^Conv[A-Z]/.test(key) ? [[key.slice(4), value] as const] : [],
@@ -171,7 +171,7 @@ function toIo(value: unknown): EngineIo {
 	};
 }
 
-function escapeControls(text: string): string {
+function escapeControls(text: string) {
 	return text
 		.replace(/^\ufeff/, "")
 		.replace(

@@ -2,7 +2,7 @@
 import type { LogLine } from "./transcript.ts";
 
 const numeral = "(-?\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)";
-const managed = (when: string): RegExp =>
+const managed = (when: string) =>
 	new RegExp(`TensorRT-managed allocation in ${when}: .*now: CPU \\d+, GPU (\\d+) \\(MiB\\)`);
 
 interface FactLine {
@@ -96,13 +96,13 @@ interface Stated {
 export function createFactReader() {
 	const found = new Map<LogFact, Stated>();
 	let lastOnMemory: string | null = null;
-	const take = (fact: LogFact, now: Stated): void => {
+	const take = (fact: LogFact, now: Stated) => {
 		const known = found.get(fact);
 		const isBetter = known === undefined || now.rank < known.rank;
 		if (isBetter || (now.rank === known.rank && now.value > known.value)) found.set(fact, now);
 	};
 	return {
-		feed({ level, text }: Pick<LogLine, "level" | "text">): void {
+		feed({ level, text }: Pick<LogLine, "level" | "text">) {
 			if (level !== "info") return;
 			if (/\[MemUsage|device memory|Memory: \d/.test(text)) lastOnMemory = text;
 			for (const { fact, rank, pattern, unit = 1 } of rows) {
@@ -110,9 +110,8 @@ export function createFactReader() {
 				if (stated !== undefined) take(fact, { rank, value: Number(stated) * unit, line: text });
 			}
 		},
-		value: (fact: LogFact): number | null => found.get(fact)?.value ?? null,
+		value: (fact: LogFact) => found.get(fact)?.value ?? null,
 		/** Of the first of the facts that is stated, else the last line on memory. */
-		lineOf: (...facts: LogFact[]): string | null =>
-			facts.map((fact) => found.get(fact)?.line).find(Boolean) ?? lastOnMemory,
+		lineOf: (...facts: LogFact[]) => facts.map((fact) => found.get(fact)?.line).find(Boolean) ?? lastOnMemory,
 	};
 }

@@ -25,12 +25,12 @@ const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const needsCleaning = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 const prefix = /^\s*\[\d\d\/\d\d\/\d{4}-\d\d:\d\d:\d\d\] \[([VIWEF])\]/;
 
-function cleanText(raw: string): string {
+function cleanText(raw: string) {
 	const cut = raw.length > longestLineChars ? raw.slice(0, longestLineChars) : raw;
 	return needsCleaning.test(cut) ? cut.replace(ansi, "").replace(control, "") : cut;
 }
 
-function levelOf(text: string): LogLevel {
+function levelOf(text: string) {
 	const letter = prefix.exec(text)?.[1];
 	return (letter === undefined ? undefined : levels[letter]) ?? "none";
 }

@@ -25,7 +25,7 @@ export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagno
 	};
 }
 
-function unchecked(evidence: Evidence & { scan: LogScan }): string[] {
+function unchecked(evidence: Evidence & { scan: LogScan }) {
 	const { facts } = evidence.scan;
 	if (facts.printedHelp) return [];
 	const { model, plan } = touchedFiles(evidence);

@@ -5,7 +5,7 @@ import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import { type ArgumentsOf, misused, parseArguments, parseTime } from "../../app/commands/arguments.ts";
 import { recordTable } from "../../app/commands/golden-tables.ts";
-import { parseDims, parseShapes } from "../../app/commands/sizes.ts";
+import { givenSizes } from "../../app/commands/sizes.ts";
 import { readConfigFile } from "../../app/config-file.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
@@ -73,7 +73,7 @@ export async function parseRecordOptions(
 		addsTimed: whether === "config",
 		steps: wholeNumber(args, "steps", 0, 65_536),
 		decoder: configured.decoder,
-		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
+		given: givenSizes(args),
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
 		reason: args.text("reason"),
 		author: args.text("author"),

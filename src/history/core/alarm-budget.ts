@@ -1,5 +1,5 @@
 // How many alarms a history raised, and how many its own noise would raise if nothing ever changed.
-import { normalSource, uniformSource } from "../../core/fill.ts";
+import { normalSource, uniformSource } from "../../core/stats/random.ts";
 import { counted, present } from "../../core/text/labels.ts";
 import { twoDigits } from "../../core/text/units.ts";
 import type { Cause, Findings, WatchedChain } from "./alarms.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareExact, compareRuns, observedMemory } from "../../../src/core/compare/compare.ts";
+import { comparePeaks, compareRuns } from "../../../src/core/compare/compare.ts";
 import { buildRuns } from "../../support/build-result.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
@@ -79,17 +79,15 @@ test("memory takes the largest run of each side", () => {
 	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");
 });
 
-const size = { what: "engine size" };
-
 test.each([
 	[1000, 1000, "unchanged", 0],
-	[1000, 1001, "regressed", 0.001],
+	[1000, 1010, "regressed", 0.01],
 	[1000, 900, "improved", -0.1],
-	[0, 0, "unchanged", 0],
-] as const)("%d bytes to %d bytes are %s", (...[base, head, verdict, estimate]) => {
+] as const)("%d MiB to %d MiB are %s, with an exact change", (...[base, head, verdict, estimate]) => {
 	const bounds = { interval: [estimate, estimate], excluded: Math.abs(estimate) };
-	const exact = { verdict, estimate, ...bounds, pairs: 0, minimalEffect: 0, level: 1 };
-	expect(compareExact(base, head, size)).toEqual(exact);
+	const exact = { verdict, estimate, ...bounds, pairs: 0, minimalEffect: 0.005, level: 1 };
+	expect(comparePeaks(base * mib, head * mib)).toEqual(exact);
+	expect(comparePeaks(0, 0)).toMatchObject({ verdict: "unchanged", estimate: 0 });
 });
 
 test.each([
@@ -101,7 +99,7 @@ test.each([
 ] as const)(
 	"observed memory of %d MiB to %d MiB is %s: 2 MiB or 0.5 %% are nothing",
 	(base, head, verdict) => {
-		expect(compareExact(base * mib, head * mib, observedMemory).verdict).toBe(verdict);
+		expect(comparePeaks(base * mib, head * mib).verdict).toBe(verdict);
 	},
 );
 
@@ -110,11 +108,11 @@ test.each([
 	[null, 1, "missing", "nothing to compare with"],
 	[1, null, "not-comparable", "the head does not"],
 	[0, 1, "not-comparable", "no ratio"],
-	[Number.NaN, 1, "not-comparable", "The base's engine size is NaN"],
-	[1, Number.POSITIVE_INFINITY, "not-comparable", "The head's engine size is Infinity"],
-	[1, -1, "not-comparable", "The head's engine size is -1"],
+	[Number.NaN, 1, "not-comparable", "The base's GPU memory is NaN"],
+	[1, Number.POSITIVE_INFINITY, "not-comparable", "The head's GPU memory is Infinity"],
+	[1, -1, "not-comparable", "The head's GPU memory is -1"],
 ] as const)("%s against %s is %s", (...[base, head, verdict, reason]) => {
-	const got = compareExact(base, head, size);
+	const got = comparePeaks(base, head);
 	expect(got).toMatchObject({ verdict, estimate: null, interval: null, excluded: null });
 	expect(got.reason).toContain(reason);
 });

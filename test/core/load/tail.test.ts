@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { uniformSource } from "../../../src/core/fill.ts";
 import { poissonArrivals, simulateBatcher } from "../../../src/core/load/batcher.ts";
 import { md1 } from "../../../src/core/load/md1.ts";
 import { tailBounds } from "../../../src/core/load/tail.ts";
+import { uniformSource } from "../../../src/core/stats/random.ts";
 
 describe("tailBounds", () => {
 	const counting = (count: number) =>

@@ -1,5 +1,5 @@
 // Compares what two graphs cost: the figures of each, and the nodes that make the difference.
-import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
+import type { GraphFigures, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import type { CountedGraph, CountedNode } from "./control-flow.ts";
@@ -8,16 +8,16 @@ export function figuresOf({ nodes, ...figures }: CountedGraph): GraphFigures {
 	return { nodes: nodes.length, ...figures };
 }
 
-function nodeName({ node }: CountedNode): string {
+function nodeName({ node }: CountedNode) {
 	return quoteName(node.name || (node.outputs[0] ?? ""), "");
 }
 
-function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): NodeCost {
+function nodeCost({ node, multiplyAdds, weights, output }: CountedNode) {
 	const operator = quoteName(node.domain === "" ? node.op : `${node.domain}.${node.op}`, "");
 	return { operator, multiplyAdds, weights, output: output === null ? "?" : formatDims(output) };
 }
 
-function isCostly({ multiplyAdds, weights }: CountedNode): boolean {
+function isCostly({ multiplyAdds, weights }: CountedNode) {
 	return multiplyAdds !== 0 || weights > 0;
 }
 

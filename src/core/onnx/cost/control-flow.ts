@@ -67,15 +67,15 @@ interface Bodies {
 
 type Shapes = readonly (Dims | null)[];
 
-function unknownAt(node: OnnxNode, why: string): CountedNode {
+function unknownAt(node: OnnxNode, why: string) {
 	return { node, multiplyAdds: null, why, weights: 0, output: null };
 }
 
-function resultOf([dims = null, ...more]: Shapes): Outputs {
+function resultOf([dims = null, ...more]: Shapes) {
 	return { dims, more };
 }
 
-function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
+function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies) {
 	const branches = ["then_branch", "else_branch"].flatMap((name) => scopes.get(name) ?? []);
 	const condition = values[0]?.[0];
 	const ran = branches
@@ -94,7 +94,7 @@ function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies)
 	};
 }
 
-function common(left: Shapes, right: Shapes): (Dims | null)[] {
+function common(left: Shapes, right: Shapes) {
 	return left.map((one, at) => {
 		const other = right[at] ?? null;
 		if (one === null || other === null || one.length !== other.length) return null;
@@ -102,7 +102,7 @@ function common(left: Shapes, right: Shapes): (Dims | null)[] {
 	});
 }
 
-function bind(known: Known, names: readonly string[], to: { shapes: Shapes; values?: Shapes }): Known {
+function bind(known: Known, names: readonly string[], to: { shapes: Shapes; values?: Shapes }) {
 	const bound: Known = { shapes: new Map(known.shapes), values: new Map(known.values) };
 	for (const [at, name] of names.entries()) {
 		for (const kind of ["shapes", "values"] as const) {
@@ -114,7 +114,7 @@ function bind(known: Known, names: readonly string[], to: { shapes: Shapes; valu
 	return bound;
 }
 
-function repeated(node: OnnxNode, body: CountedBody, count: number | null): CountedNode[] {
+function repeated(node: OnnxNode, body: CountedBody, count: number | null) {
 	if (count !== null)
 		return body.nodes.map((each) => ({
 			...each,
@@ -127,7 +127,7 @@ function repeated(node: OnnxNode, body: CountedBody, count: number | null): Coun
 }
 
 /** Inputs: most iterations, first condition, carried values. Outputs: carried values, then a row of each iteration. */
-function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
+function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: Bodies) {
 	const scope = scopes.get("body");
 	if (scope === undefined) return null;
 	const start = shapes.slice(2);
@@ -149,7 +149,7 @@ function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: B
 }
 
 /** Inputs: states, then tensors that are read slice by slice. Outputs: states, then stacked slices. */
-function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
+function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bodies) {
 	const scope = scopes.get("body");
 	if (scope === undefined || opset < 9) return null;
 	const states = shapes.length - integerAttribute(node, "num_scan_inputs", 0);
@@ -231,7 +231,7 @@ function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: read
 	return result;
 }
 
-function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
+function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number) {
 	const names = new Map<string, string>([["", ""]]);
 	for (const [at, name] of called.inputs.entries()) names.set(name, caller.inputs[at] ?? "");
 	for (const [at, name] of called.outputs.entries())

@@ -197,13 +197,10 @@ interface LiveFacts {
 	innerBytes(node: OnnxNode): number;
 }
 
-interface Live {
-	peakBytes: number;
-	tensors: number;
-	unknownTensors: number;
-}
-
-function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts): Live {
+function peakOf(
+	scope: Scope,
+	{ bytesOf, isConstant, innerBytes }: LiveFacts,
+): { peakBytes: number; tensors: number; unknownTensors: number } {
 	const reads = readsOf(scope);
 	const readsOfNode = new Map(scope.nodes.map((node, at) => [node, reads[at] ?? []]));
 	const order = nodesInRunOrder(scope).map((node) => ({ node, read: readsOfNode.get(node) ?? [] }));

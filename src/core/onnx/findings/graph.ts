@@ -1,5 +1,4 @@
 // Checks the versions that the file states, and the graph as a whole: outputs, cycles, and names.
-import type { Finding } from "../../../../generated/result.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";
@@ -38,12 +37,12 @@ export const versions: Rule = (subject) => {
 	return found;
 };
 
-function olderOpset(newest: number): string {
+function olderOpset(newest: number) {
 	return `Export with opset ${newest} or older, or convert with onnx.version_converter.`;
 }
 
 /** A file that names no operator set at all is refused; a single missing domain is taken at its latest version. */
-function missingOpsets({ scopes, model }: Subject): Finding[] {
+function missingOpsets({ scopes, model }: Subject) {
 	if (Object.keys(model.onnx.opsets).length === 0)
 		return [finding("opset-missing", "The file names no operator set, so its operators are undefined.")];
 	const used = scopes.flatMap(({ nodes, opsets }) =>
@@ -57,7 +56,7 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 }
 
 /** TensorRT takes any opset. A version without a list of its own may know what the next one above documents. */
-function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
+function tooNewForTensorRt(opset: number, tensorrt: TensorRt) {
 	const { name, at, above } = tensorrt;
 	const isNewest = isAtLeast(tensorrt, 11, 0) !== false;
 	const newest = isNewest ? newestOpsetOf11 : (above?.newestOpset ?? at.newestOpset);
@@ -119,14 +118,14 @@ export const names: Rule = ({ scopes, context }) => {
 	]);
 };
 
-function namesGivenIn({ inputs, initializers, nodes }: Scope): Map<string, true> {
+function namesGivenIn({ inputs, initializers, nodes }: Scope) {
 	const weights = initializers.map(({ name }) => name);
 	const all = [...inputs, ...weights, ...nodes.flatMap((node) => node.outputs)];
 	return new Map(all.map((name) => [name, true]));
 }
 
 /** Old files (IR < 4) list initialisers as inputs too, and repeated initialisers are tolerated: neither is an error. */
-function duplicateTensors(scope: Scope): Finding[] {
+function duplicateTensors(scope: Scope) {
 	const given = new Set([...scope.initializers.map(({ name }) => name), ...scope.inputs]);
 	const made = scope.nodes.flatMap(({ outputs }) => outputs.filter((name) => name !== ""));
 	const twice = [...repeated(scope.inputs), ...made.filter((name) => given.size === given.add(name).size)];
@@ -135,13 +134,13 @@ function duplicateTensors(scope: Scope): Finding[] {
 	);
 }
 
-function repeated(list: readonly string[]): Set<string> {
+function repeated(list: readonly string[]) {
 	const seen = new Set<string>();
 	return new Set(list.filter((name) => seen.size === seen.add(name).size));
 }
 
 /** ONNX Runtime rejects it, but for Constants; in TensorRT it blurs the comparison of engines. */
-function duplicateNodes(scope: Scope, isOrt: boolean): Finding[] {
+function duplicateNodes(scope: Scope, isOrt: boolean) {
 	if (isOrt && scope.kind === "function") return [];
 	const named = scope.nodes.filter(
 		({ name, op, domain }) => name !== "" && !(isOrt && op === "Constant" && domain === ""),

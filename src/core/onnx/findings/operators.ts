@@ -1,6 +1,5 @@
 // Checks operators by name: those that ONNX Runtime or TensorRT lacks, and those that draw random numbers.
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
-import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
@@ -33,7 +32,7 @@ interface OperatorUses {
 	lifetime: Lifetime | undefined;
 }
 
-function operatorUses(subject: Subject): OperatorUses[] {
+function operatorUses(subject: Subject) {
 	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();
 	everyNode(subject, (node, scope) => {
@@ -63,7 +62,7 @@ const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
 /** ONNX Runtime 1.30 knows them in older opsets too (tried). */
 const onnxRuntimeExtras = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
 
-function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Finding[] {
+function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses) {
 	const { domain, op } = node;
 	const opset = Object.hasOwn(scope.opsets, domain) ? scope.opsets[domain] : undefined;
 	const name = nodeIn(node, scope);
@@ -89,7 +88,7 @@ function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Fi
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
 
-function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensorrt: TensorRt): Finding[] {
+function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensorrt: TensorRt) {
 	const { domain, op } = node;
 	if (op.startsWith(ownPrefix)) return [];
 	const label = `${nodeIn(node, scope)}${others(count)}`;
@@ -125,7 +124,7 @@ function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensor
 const quantised = /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/;
 
 /** `listedFirst` is the first TensorRT known to import the operator. */
-function adviceFor(op: string, listedFirst: string | undefined): string {
+function adviceFor(op: string, listedFirst: string | undefined) {
 	if (listedFirst !== undefined)
 		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;
 	return quantised.test(op)
@@ -146,7 +145,7 @@ export const randomness: Rule = (subject) =>
 	});
 
 /** Dropout since opset 12: data, ratio (0.5), training_mode (false). A value that is not a constant may be either. */
-function isTraining(node: OnnxNode, scope: Scope, subject: Subject): boolean {
+function isTraining(node: OnnxNode, scope: Scope, subject: Subject) {
 	if (node.op !== "Dropout" || !node.inputs[2]) return false;
 	const [ratio, mode] = [1, 2].map((place) => constantOf(subject, scope, node.inputs[place])?.values?.[0]);
 	return mode !== 0 && ratio !== 0;

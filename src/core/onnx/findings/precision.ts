@@ -1,6 +1,5 @@
 // Checks the precision that the file gives, and what the GPU can build.
 import type { Precision } from "../../../../generated/config.ts";
-import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits, elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";
@@ -60,7 +59,7 @@ export const precision: Rule = (subject) => {
 function byTypesAlone(
 	wanted: Precision,
 	{ subject, quantisers, name }: { subject: Subject; quantisers: number; name: string },
-): Finding[] {
+) {
 	const types = tensorsOf(subject.scopes).map(({ dtype }) => dtype);
 	const halves = types.filter((dtype) => dtype === "float16" || dtype === "bfloat16").length;
 	const format = formats.find((each) => each.precision === wanted);
@@ -84,7 +83,7 @@ function byTypesAlone(
 /** Attributes that name an element type, as in Cast and QuantizeLinear. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
-function isInFile({ dtypes, precision }: Format, { model, scopes }: Subject): boolean {
+function isInFile({ dtypes, precision }: Format, { model, scopes }: Subject) {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const named = nodes.flatMap(({ attributes }) =>
 		attributes.flatMap(({ name, value }) =>
@@ -107,7 +106,7 @@ export function minBitsOf(precision: Precision | undefined): number {
 export const hardware: Rule = (subject) =>
 	subject.tensorrt === null ? [] : [...tooOld(subject), ...weightsTooBig(subject)];
 
-function tooOld(subject: Subject): Finding[] {
+function tooOld(subject: Subject) {
 	const { computeCapability, precision } = subject.context;
 	const [, major, minor] = (/^(\d{1,2})\.(\d{1,2})$/.exec(computeCapability ?? "") ?? []).map(Number);
 	if (major === undefined || minor === undefined) return [];
@@ -125,7 +124,7 @@ function tooOld(subject: Subject): Finding[] {
 	});
 }
 
-function weightsTooBig(subject: Subject): Finding[] {
+function weightsTooBig(subject: Subject) {
 	const { gpuMemoryBytes, streamsWeights, precision } = subject.context;
 	if (gpuMemoryBytes === undefined || streamsWeights === true) return [];
 	const bytes = subject.scopes
@@ -136,7 +135,7 @@ function weightsTooBig(subject: Subject): Finding[] {
 	return [finding("weights-too-big", message)];
 }
 
-function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
+function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number) {
 	const bits = elementBits(dtype);
 	if (bits === null || sparse === true) return 0;
 	const elements = elementsOf(dims) ?? 0;

@@ -1,5 +1,4 @@
 // Checks an engine's settings against what this TensorRT has given up.
-import type { Finding } from "../../../../generated/result.ts";
 import { quoted } from "../../text/escape.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { finding, type Rule } from "./subject.ts";
@@ -24,7 +23,7 @@ export const settings: Rule = ({ tensorrt, context }) => {
 	const { flags = [], dla, plugins = [] } = context.settings ?? {};
 	if (tensorrt === null) return [];
 	const { name } = tensorrt;
-	const found = flags.flatMap((flag): Finding[] => {
+	const found = flags.flatMap((flag) => {
 		const gone = removed.find(([major, argument]) => argument.test(flag) && isAtLeast(tensorrt, major, 0));
 		if (gone === undefined) return [];
 		return [finding("setting-removed", `${name} no longer takes ${quoted(flag, 80)}.`, { fix: gone[2] })];

@@ -1,5 +1,4 @@
 // Checks nodes against ONNX Runtime 1.30: signatures, kernels, and uses that it refuses although it has a kernel.
-import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
@@ -50,7 +49,7 @@ interface Use {
 }
 
 /** TensorRT casts if types differ and ignores what it does not know, so only types are worth a warning. */
-function judge(use: Use): Finding[] {
+function judge(use: Use) {
 	const { opset, isOrt } = use;
 	const types = typeFaults(use).slice(0, 1);
 	if (!isOrt) return types;
@@ -63,7 +62,7 @@ function judge(use: Use): Finding[] {
 	return found.length > 0 ? found : kernelFaults(use);
 }
 
-function attributeFaults({ signature: { attributes, required }, node }: Use): string[] {
+function attributeFaults({ signature: { attributes, required }, node }: Use) {
 	const names = node.attributes.map(({ name }) => name);
 	const unknown = names.filter((name) => !attributes.has(name));
 	const missing = required.filter((name) => !names.includes(name));
@@ -73,7 +72,7 @@ function attributeFaults({ signature: { attributes, required }, node }: Use): st
 	];
 }
 
-function countFaults({ signature: { inputs }, node }: Use): string[] {
+function countFaults({ signature: { inputs }, node }: Use) {
 	const least = inputs.findLastIndex(({ form }) => form === "one") + 1;
 	const count = node.inputs.length;
 	if (count >= least && (count === 0 || parameterAt(inputs, count - 1) !== undefined)) return [];
@@ -81,7 +80,7 @@ function countFaults({ signature: { inputs }, node }: Use): string[] {
 	return [`has ${count} inputs, where it takes ${least === most ? least : `${least} to ${most}`}`];
 }
 
-function typeFaults(use: Use): Finding[] {
+function typeFaults(use: Use) {
 	const { node, signature, isOrt, given } = use;
 	const bound = boundTypes(signature, given);
 	const severity = isOrt ? "error" : "warning";
@@ -109,7 +108,7 @@ function typeFaults(use: Use): Finding[] {
 /** Operators that ONNX Runtime removes before it looks for kernels. */
 const removed: ReadonlySet<string> = new Set(["Constant", "Dropout", "Identity"]);
 
-function kernelFaults(use: Use): Finding[] {
+function kernelFaults(use: Use) {
 	const { node, signature, opset, isRead, given, made } = use;
 	if (opset < signature.functionBefore || removed.has(node.op) || !isRead) return [];
 	const types = boundTypes(signature, given);
@@ -173,7 +172,7 @@ const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 export const onnxRuntimeLimits: Rule = (subject) =>
 	subject.tensorrt === null ? [...refusedUses(subject), ...sizesOfShapes(subject)] : [];
 
-function refusedUses(subject: Subject): Finding[] {
+function refusedUses(subject: Subject) {
 	return everyNode(subject, (node, scope) => {
 		const limit = node.domain === "" ? limits.get(node.op) : undefined;
 		if (limit === undefined) return [];
@@ -193,7 +192,7 @@ const carryingOn = new Set(["Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"
 const shaping = new Set(["ConstantOfShape", "Expand", "Range", "Reshape", "Tile"]);
 
 /** The WebAssembly build takes the product of fixed sizes for their number, and rejects the difference. */
-function sizesOfShapes({ graph, static: { values } }: Subject): Finding[] {
+function sizesOfShapes({ graph, static: { values } }: Subject) {
 	const wrong = new Set<string>();
 	for (const node of graph.nodes) {
 		const [first = ""] = node.outputs;

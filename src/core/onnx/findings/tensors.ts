@@ -38,7 +38,7 @@ export const inputsAndOutputs: Rule = (subject) => {
 	];
 };
 
-function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }: Subject): Finding[] {
+function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }: Subject) {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (!isTensor(value)) {
 		const fix = notTensorFix(model.onnx.graph);
@@ -56,7 +56,7 @@ const noTextFix =
 	"Export the part of the model between the texts, which takes and gives numbers, and map texts to numbers outside.";
 
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
-function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
+function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null) {
 	if (tensorrt !== null) return hasType(tensorrt.at, dtype, "border");
 	const carried = toDType(dtype);
 	return carried !== null && carried !== "bfloat16" && !isSmall(carried);
@@ -75,7 +75,7 @@ export const dimsUnbound: Rule = ({ model, context: { dims, shapes = {} }, tenso
 	});
 };
 
-function unbound(input: OnnxValue, open: readonly AxisLabel[]): Finding {
+function unbound(input: OnnxValue, open: readonly AxisLabel[]) {
 	const shape = input.dims === null ? "no shape at all" : `the shape ${formatDims(input.dims)}`;
 	const names = open.flatMap((label) =>
 		typeof label !== "number" && label.isNamed ? [quoteName(label.name)] : [],
@@ -110,10 +110,7 @@ export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} },
 	});
 };
 
-function sizeOf(
-	label: AxisLabel | undefined,
-	dims: NonNullable<PreflightContext["dims"]>,
-): string | undefined {
+function sizeOf(label: AxisLabel | undefined, dims: NonNullable<PreflightContext["dims"]>) {
 	if (label === undefined || typeof label === "number") return label?.toString();
 	const range = Object.hasOwn(dims, label.name) ? dims[label.name] : undefined;
 	return range && (range.min === range.max ? `${range.min}` : `${range.min} to ${range.max}`);
@@ -141,7 +138,7 @@ export const weights: Rule = ({ model, scopes, read }) => {
 	return found;
 };
 
-function expectedBytes({ dtype, dims, sparse, storage }: OnnxInitializer): number | null {
+function expectedBytes({ dtype, dims, sparse, storage }: OnnxInitializer) {
 	if (sparse || (storage === "typed" && dtype !== "float" && dtype !== "double")) return null;
 	return tensorBytes(dtype, elementsOf(dims) ?? 0);
 }

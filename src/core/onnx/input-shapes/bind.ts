@@ -50,10 +50,7 @@ export function bindShapes(model: OnnxModel, given: ShapeSource): OpenInputs {
 }
 
 /** A symbol of the model has the size that `dims` gives, else the one on which the given shapes agree. */
-function sizesBySymbol(
-	inputs: readonly OnnxValue[],
-	{ dims, inputs: given }: ShapeSource,
-): Map<string, number> {
+function sizesBySymbol(inputs: readonly OnnxValue[], { dims, inputs: given }: ShapeSource) {
 	const uses = inputs.flatMap(({ name, dims: symbols }) => {
 		const shape = shapeGivenFor(name, given) ?? [];
 		return (symbols ?? []).map((symbol, axis) => {
@@ -102,7 +99,7 @@ export function fillShapes(
 	return shapes;
 }
 
-function checkNames(inputs: readonly OnnxValue[], source: ShapeSource): void {
+function checkNames(inputs: readonly OnnxValue[], source: ShapeSource) {
 	const isOption = source.pointer === undefined;
 	const names = new Set(inputs.map(({ name }) => name));
 	const stray = Object.keys(source.inputs).find((name) => !names.has(name));
@@ -129,14 +126,14 @@ function checkNames(inputs: readonly OnnxValue[], source: ShapeSource): void {
 	throw fault(source, { message, fix, at: childPointer("/dims", unbound) });
 }
 
-function renameFix(name: string, known: readonly string[], key: string): string {
+function renameFix(name: string, known: readonly string[], key: string) {
 	const nearest = didYouMean(name, known);
 	return nearest === undefined
 		? `Remove ${quoteName(name)} from ${key}, or export the model with it.`
 		: `Did you mean ${quoteName(nearest)}?`;
 }
 
-function checkShape(input: OnnxValue, axes: readonly AxisLabel[] | null, source: ShapeSource): void {
+function checkShape(input: OnnxValue, axes: readonly AxisLabel[] | null, source: ShapeSource) {
 	const { name, dims } = input;
 	const given = shapeGivenFor(name, source.inputs);
 	if (given === undefined || dims === null) return;
@@ -165,16 +162,16 @@ function checkShape(input: OnnxValue, axes: readonly AxisLabel[] | null, source:
 	}
 }
 
-function dimsLabel(name: string, { pointer }: ShapeSource): string {
+function dimsLabel(name: string, { pointer }: ShapeSource) {
 	return `${pointer === undefined ? "--dims " : "dims."}${quoteName(name, "")}`;
 }
 
-function shapeLabel(name: string, { pointer, shownBy }: ShapeSource): string {
+function shapeLabel(name: string, { pointer, shownBy }: ShapeSource) {
 	if (shownBy !== undefined) return `Input ${quoteName(name)} of ${shownBy}`;
 	return pointer === undefined ? `--shape ${quoteName(name, "")}` : `inputs.${quoteName(name, "")}.shape`;
 }
 
-function listed(names: readonly string[]): string {
+function listed(names: readonly string[]) {
 	const quoted = names.map((name) => quoteName(name));
 	return listNames(quoted, 10) || "none";
 }

@@ -4,6 +4,7 @@ import { isName } from "../../config/values.ts";
 import { groupBy } from "../../group.ts";
 import { shellWord } from "../../text/escape.ts";
 import { listNames } from "../../text/labels.ts";
+import { flowYaml } from "../../text/yaml.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { scopesOf } from "../walk.ts";
@@ -48,7 +49,7 @@ export function isSize(size: number): boolean {
 	return Number.isInteger(size) && size >= 0 && size < 2 ** 31;
 }
 
-function sharedNames(inputs: readonly OnnxValue[]): Set<string> {
+function sharedNames(inputs: readonly OnnxValue[]) {
 	const names = inputs.flatMap(({ dims }) => (dims ?? []).filter((dim) => typeof dim === "string"));
 	const uses = groupBy(names, (name) => name);
 	return new Set(
@@ -78,7 +79,7 @@ export function describeUses(open: readonly OpenAxis[]): string {
 	return listNames([...texts, ...(nameless.length === 0 ? [] : [usesText(nameless)])], mostAxes);
 }
 
-function usesText(uses: OpenAxis["uses"]): string {
+function usesText(uses: OpenAxis["uses"]) {
 	const texts = [...groupBy(uses, ({ input }) => input)].map(([input, own]) => {
 		const axes = own.map(({ axis }) => axis).join(" and ");
 		return `${own.length === 1 ? "axis" : "axes"} ${axes} of ${quoteName(input)}`;
@@ -103,7 +104,7 @@ export function lineToCopy(
 		const names = open.map(({ name }) => name);
 		return style === "options"
 			? `--dims ${shellWord(names.map((name) => `${name}=${sizeOf(name)}`).join(","))}`
-			: `dims: { ${names.map((name) => `${yamlText(name)}: ${sizeOf(name)}`).join(", ")} }`;
+			: `dims: ${flowYaml(Object.fromEntries(names.map((name) => [name, sizeOf(name)])))}`;
 	}
 	const shapes = inputs.flatMap(({ name }, index): [string, number[]][] => {
 		const axes = labels[index] ?? [];
@@ -112,13 +113,7 @@ export function lineToCopy(
 	});
 	return style === "options"
 		? shapes.map(([name, shape]) => `--shape ${shellWord(`${name}=${shape.join(",")}`)}`).join(" ")
-		: `inputs: { ${shapes.map(([name, shape]) => `${yamlText(name)}: { shape: [${shape.join(", ")}] }`).join(", ")} }`;
-}
-
-const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
-
-export function yamlText(text: string): string {
-	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
+		: `inputs: ${flowYaml(Object.fromEntries(shapes.map(([name, shape]) => [name, { shape }])))}`;
 }
 
 export function describeShapes(shapes: Readonly<Record<string, readonly number[]>>): string {
@@ -198,7 +193,7 @@ export function kindsOf(model: OnnxModel, open: readonly OpenAxis[]): Map<string
 	);
 }
 
-function kindAt(place: Place): AxisKind {
+function kindAt(place: Place) {
 	const { name, axis, dims, isFloat, traits } = place;
 	const rank = dims.length;
 	if (/batch|^(n|b|bs)$/i.test(name)) return kinds.batch;
@@ -215,7 +210,7 @@ function kindAt(place: Place): AxisKind {
 
 const highestLine = 64;
 
-function sideAt({ axis, dims, traits }: Place): AxisKind | null {
+function sideAt({ axis, dims, traits }: Place) {
 	const [height, width] = sidesOf(dims) ?? [];
 	if (height === undefined || (axis !== height && axis !== width)) return null;
 	const high = dims[height];
@@ -229,18 +224,18 @@ export function proposeSizes(model: OnnxModel, open: readonly OpenAxis[]): Map<s
 	return new Map([...kindsOf(model, open)].map(([name, { sizes }]) => [name, sizes[0] ?? 1]));
 }
 
-function isFloat({ dtype }: OnnxValue): boolean {
+function isFloat({ dtype }: OnnxValue) {
 	return dtype === "float" || dtype === "float16" || dtype === "double" || dtype === "bfloat16";
 }
 
-function sidesOf(dims: Place["dims"]): readonly [number, number] | null {
+function sidesOf(dims: Place["dims"]) {
 	if (dims.length !== 4) return null;
 	const isChannels = (dim: unknown) => dim === 1 || dim === 3 || dim === 4;
 	if (isChannels(dims[3]) && !isChannels(dims[1])) return [1, 2];
 	return isChannels(dims[1]) || typeof dims[1] !== "number" ? [2, 3] : null;
 }
 
-function traitsOf(model: OnnxModel): Traits {
+function traitsOf(model: OnnxModel) {
 	const attributes = scopesOf(model).flatMap(({ nodes }) => nodes.flatMap((node) => node.attributes));
 	const readsLines = attributes.some(
 		({ name, value }) =>

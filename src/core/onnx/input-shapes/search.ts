@@ -144,7 +144,7 @@ interface Hinted {
 	kinds: ReadonlyMap<string, AxisKind>;
 }
 
-function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted): void {
+function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted) {
 	const expected = expectedSize(why, bound);
 	for (const [name, list] of candidates) {
 		const size = sizes.get(name) ?? 1;
@@ -156,7 +156,7 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 	}
 }
 
-function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
+function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]) {
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return [...sizes].flatMap(([name, size]) => {
 		const kind = kinds.get(name);
@@ -165,7 +165,7 @@ function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	});
 }
 
-function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: string; size: number } | null {
+function expectedSize(why: string, { inputs, labels }: OpenInputs) {
 	const found = /Input "(.+)" has size \d+ in dimension (\d+), expected (\d+)/.exec(why);
 	const label = labels[inputs.findIndex(({ name }) => name === found?.[1])]?.[Number(found?.[2])];
 	return typeof label === "object" ? { name: label.name, size: Number(found?.[3]) } : null;
@@ -175,7 +175,7 @@ const mostNumbers = 8;
 const mostHints = 4;
 
 /** The size is off by the ratio of the two numbers, or by its root if height and width count; one class token may be among them. */
-function hintsFor(size: number, why: string): number[] {
+function hintsFor(size: number, why: string) {
 	const hints = pairsIn(why).flatMap(([got, expected]) => [
 		size * Math.sqrt(expected / got),
 		(size * expected) / got,
@@ -188,7 +188,7 @@ function hintsFor(size: number, why: string): number[] {
 }
 
 /** Both ways round: stated pairs, else where two shapes differ, else all numbers. */
-function pairsIn(why: string): (readonly [number, number])[] {
+function pairsIn(why: string) {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);
 	if (stated !== null) return both(Number(stated[1]), Number(stated[2]));

@@ -63,7 +63,7 @@ interface Body {
 	rounded: ReadonlyMap<string, string>;
 }
 
-function roundBody(work: Work, { scope, fixed, rounded: outer }: Body): (KeptNode | NewNode)[] {
+function roundBody(work: Work, { scope, fixed, rounded: outer }: Body) {
 	const nodes: (KeptNode | NewNode)[] = [];
 	const rounded = new Map(outer);
 	const readers = readersIn(scope);
@@ -101,9 +101,7 @@ function roundBody(work: Work, { scope, fixed, rounded: outer }: Body): (KeptNod
 	return nodes;
 }
 
-type Readers = ReadonlyMap<string, readonly OnnxNode[]>;
-
-function readersIn({ nodes }: Scope): Readers {
+function readersIn({ nodes }: Scope) {
 	const readers = new Map<string, OnnxNode[]>();
 	for (const node of nodes)
 		for (const name of new Set(node.inputs)) {
@@ -114,7 +112,7 @@ function readersIn({ nodes }: Scope): Readers {
 	return readers;
 }
 
-function roundSubgraphs(work: Work, index: number, around: Body): Map<string, GraphEdit> {
+function roundSubgraphs(work: Work, index: number, around: Body) {
 	const edits = new Map<string, GraphEdit>();
 	// Scopes are in the order of their subgraphs.
 	const inner = work.facts.subject.scopes.filter(({ outer }) => outer === around.scope);
@@ -134,8 +132,8 @@ const affine = new Set(["BatchNormalization", "Add", "Sub", "Mul", "Div"]);
 function foldedResults(
 	{ nodes }: Scope,
 	{ constants }: FixedTensors,
-	{ readers, facts }: { readers: Readers; facts: GraphFacts },
-): ReadonlySet<string> {
+	{ readers, facts }: { readers: ReadonlyMap<string, readonly OnnxNode[]>; facts: GraphFacts },
+) {
 	const folded = new Set<string>();
 	const variablesOf = ({ inputs }: OnnxNode) => inputs.filter((name) => name !== "" && !constants.has(name));
 	const isAffineIn = (node: OnnxNode, name: string) =>
@@ -154,15 +152,11 @@ function foldedResults(
 	return folded;
 }
 
-interface InputAt {
-	scope: Scope;
-	fixed: FixedTensors;
-	node: OnnxNode;
-	slot: number;
-}
-
 /** Weights and inputs of the model, at nodes that compute; in TF32 every operand of a product. */
-function roundsInput({ facts, rounding }: Work, { scope, fixed, node, slot }: InputAt): boolean {
+function roundsInput(
+	{ facts, rounding }: Work,
+	{ scope, fixed, node, slot }: { scope: Scope; fixed: FixedTensors; node: OnnxNode; slot: number },
+) {
 	const name = node.inputs[slot] ?? "";
 	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float")
 		return false;
@@ -178,14 +172,14 @@ interface OutputAt {
 	reading: readonly OnnxNode[];
 }
 
-function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt): boolean {
+function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt) {
 	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
 	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 
 /** A sum is finite unless a value of its tensor is infinite or NaN. */
-function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
+function rangeNodes({ watched, facts }: Work, output: string) {
 	const [zero, one] = [facts.freshName("trtgate_zero"), facts.freshName("trtgate_one")];
 	const constant = (name: string, value: ConstantValue) => {
 		return { op: "Constant", inputs: [], outputs: [name], attributes: { value } };
@@ -198,7 +192,7 @@ function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 	return [
 		constant(zero, { dtype: "float", dims: [1], values: [0] }),
 		constant(one, { dtype: "int64", dims: [1], values: [1] }),
-		...sums.flatMap(({ unguarded, sum, vector }): NewNode[] => [
+		...sums.flatMap(({ unguarded, sum, vector }) => [
 			{ op: "ReduceSum", inputs: [unguarded], outputs: [sum], attributes: { keepdims: 0 } },
 			{ op: "Reshape", inputs: [sum, one], outputs: [vector] },
 		]),

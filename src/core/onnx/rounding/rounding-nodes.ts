@@ -144,11 +144,11 @@ export function findFixed(scope: Scope, outer: FixedTensors | null): FixedTensor
 	return { constants, fixed, dequantised };
 }
 
-function addAll(to: Set<string>, names: readonly string[]): void {
+function addAll(to: Set<string>, names: readonly string[]) {
 	for (const name of names) to.add(name);
 }
 
-function isComputedFrom(known: ReadonlySet<string>, { op, inputs }: OnnxNode): boolean {
+function isComputedFrom(known: ReadonlySet<string>, { op, inputs }: OnnxNode) {
 	const read = inputs.filter((name) => name !== "");
 	return read.length > 0 ? read.every((name) => known.has(name)) : op === "Constant";
 }

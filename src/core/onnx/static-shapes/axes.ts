@@ -10,7 +10,6 @@ import {
 	listOf,
 	numbers,
 	type OperatorResult,
-	type OperatorRule,
 	type OperatorRules,
 	type OperatorView,
 	onInput,
@@ -20,22 +19,19 @@ import {
 	unknownOf,
 } from "./operator.ts";
 
-function axesIn(axes: readonly number[], rank: number): Set<number> | null {
+function axesIn(axes: readonly number[], rank: number) {
 	const found = axes.map((axis) => axisIn(axis, rank)).filter((axis) => axis !== null);
 	return found.length === axes.length ? new Set(found) : null;
 }
 
-function onAxis(
-	fallback: number,
-	rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult,
-): OperatorRule {
+function onAxis(fallback: number, rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult) {
 	return onInput((input, view) => {
 		const axis = axisIn(integerAttribute(view.node, "axis", fallback), input.length);
 		return axis === null ? null : rule(input, axis, view);
 	});
 }
 
-function sameElements({ values: [value] }: OperatorView, dims: Dims): OperatorResult {
+function sameElements({ values: [value] }: OperatorView, dims: Dims) {
 	return value && dims.length <= 1 ? { dims, value } : dims;
 }
 
@@ -46,7 +42,7 @@ const reduce = onInput((input, view) => {
 	if (isEmpty && integerAttribute(view.node, "noop_with_empty_axes", 0) !== 0) return input;
 	const reduced = axes === "unknown" ? null : axesIn(isEmpty ? [...input.keys()] : axes, input.length);
 	if (reduced === null) return keeps ? unknownOf(input.length) : null;
-	return input.flatMap((dim, axis): Dims => (!reduced.has(axis) ? [dim] : keeps ? [1] : []));
+	return input.flatMap((dim, axis) => (!reduced.has(axis) ? [dim] : keeps ? [1] : []));
 });
 
 const squeeze = onInput((input, view) => {
@@ -113,12 +109,7 @@ const slice = onInput((input, view) => {
 	return dims;
 });
 
-function spanOf(
-	size: OnnxDim,
-	start: number | null,
-	end: number | null,
-	step: number | null,
-): { first: number; length: number; step: number } | null {
+function spanOf(size: OnnxDim, start: number | null, end: number | null, step: number | null) {
 	if (typeof size !== "number" || start === null || end === null || !step) return null;
 	const clamp = (place: number, least: number, most: number) =>
 		Math.min(Math.max(place < 0 ? place + size : place, least), most);

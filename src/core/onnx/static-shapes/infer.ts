@@ -64,11 +64,11 @@ export function inferShapes(model: OnnxModel, scope: Scope, given: Given): Stati
 	return { ...known, faults, stopped };
 }
 
-function isStop({ inputs, outputs }: OnnxNode, { shapes }: Known): boolean {
+function isStop({ inputs, outputs }: OnnxNode, { shapes }: Known) {
 	return !shapes.has(outputs[0] ?? "") && inputs.every((name) => name === "" || shapes.has(name));
 }
 
-function knownFirst(model: OnnxModel, scope: Scope, { constants, start }: Given): Known {
+function knownFirst(model: OnnxModel, scope: Scope, { constants, start }: Given) {
 	const known: Known = { shapes: new Map(start?.shapes), values: new Map(start?.values) };
 	if (start === undefined)
 		for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
@@ -79,17 +79,14 @@ function knownFirst(model: OnnxModel, scope: Scope, { constants, start }: Given)
 	return known;
 }
 
-function viewOf(
-	names: readonly string[],
-	{ shapes, values }: Known,
-): Pick<OperatorView, "shapes" | "values"> {
+function viewOf(names: readonly string[], { shapes, values }: Known) {
 	return {
 		shapes: names.map((name) => shapes.get(name) ?? null),
 		values: names.map((name) => values.get(name) ?? null),
 	};
 }
 
-function keep(node: OnnxNode, result: Outputs | Dims | null, known: Known): void {
+function keep(node: OnnxNode, result: Outputs | Dims | null, known: Known) {
 	const { dims, more = [], value }: Outputs = result !== null && "dims" in result ? result : { dims: result };
 	for (const [place, shape] of [dims, ...more].entries()) {
 		const name = node.outputs[place] ?? "";
@@ -104,7 +101,6 @@ export interface ModelFacts {
 	constants: Constants;
 	types: TypesByScope;
 	static: StaticShapes;
-	/** Names that something reads, by body. */
 	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 

@@ -189,8 +189,8 @@ const pool = onInput((input, { node }) => {
 });
 
 /** Input [N, C, …], weights [M, C / group, …], or [C, M / group, …] of a transposed convolution. */
-function convolution(isTransposed: boolean): OperatorRule {
-	return onTwo((input, kernel, { node }): OperatorResult => {
+function convolution(isTransposed: boolean) {
+	return onTwo((input, kernel, { node }) => {
 		if (input.length !== kernel.length)
 			return `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`;
 		const [whole = null, perGroup = null] = kernel;

@@ -35,11 +35,11 @@ export function isAtLeast({ version }: TensorRt, major: number, minor: number): 
 	return version === null ? null : rank(version.major, version.minor) >= rank(major, minor);
 }
 
-function rank(major: number, minor: number): number {
+function rank(major: number, minor: number) {
 	return major * 10_000 + minor;
 }
 
-function rankOf({ version }: Table): number {
+function rankOf({ version }: Table) {
 	const [major = 0, minor = 0] = version.split(".").map(Number);
 	return rank(major, minor);
 }
@@ -114,6 +114,6 @@ function tableOf({ tensorrt, opsets, types, operators, plugins }: TableFile) {
 	};
 }
 
-function words(text: string): ReadonlySet<string> {
+function words(text: string) {
 	return new Set(text.split(" ").filter((word) => word !== ""));
 }

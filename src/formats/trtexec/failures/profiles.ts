@@ -1,5 +1,5 @@
 // Failures of shapes and optimization profiles.
-import type { Facts, Names, Rules } from "./rule.ts";
+import type { Facts, Rules } from "./rule.ts";
 
 const outOfOrder = /MIN\s*<=\s*OPT\s*<=\s*MAX/;
 const invalidProfile = [
@@ -131,7 +131,7 @@ export function givenShapes(flags: ReadonlyMap<string, string>): GivenShape[] {
 }
 
 /** The only input that the command line gives a shape; the log may omit its name. */
-function onlyShape({ flags }: Facts): Names {
+function onlyShape({ flags }: Facts) {
 	const given = givenShapes(flags);
 	const [first] = given;
 	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank))
@@ -141,7 +141,7 @@ function onlyShape({ flags }: Facts): Names {
 }
 
 /** The first shape whose rank differs from the model's, or if that is unknown from that of most flags. */
-function rankConflict({ flags, model }: Facts): Names | null {
+function rankConflict({ flags, model }: Facts) {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {
 		const same = given.filter((each) => each.input === input);
@@ -155,7 +155,7 @@ function rankConflict({ flags, model }: Facts): Names | null {
 }
 
 /** On a tie the later flag wins: min is usually the one written by hand. */
-function commonRank(shapes: readonly GivenShape[]): number {
+function commonRank(shapes: readonly GivenShape[]) {
 	const count = (rank: number) => shapes.filter((shape) => shape.rank === rank).length;
 	return shapes.reduce((best, { rank }) => (count(rank) >= count(best) ? rank : best), shapes[0]?.rank ?? 0);
 }

@@ -57,12 +57,6 @@ export interface LogFacts {
 	node: NodeFacts | null;
 }
 
-interface LargestTensor {
-	name: string;
-	shape: string;
-	bytes: number;
-}
-
 /** Facts about a run besides its log; omitted ones were not checked. */
 export interface RunFacts {
 	exitCode: number | null;
@@ -72,7 +66,10 @@ export interface RunFacts {
 	argv?: readonly string[];
 	absent?: readonly string[];
 	plan?: { builtSha256: string; sha256: string };
-	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
+	model?: {
+		largestTensor: { name: string; shape: string; bytes: number } | null;
+		inputRanks: ReadonlyMap<string, number>;
+	};
 }
 
 export interface Facts extends RunFacts {
@@ -96,7 +93,7 @@ export const cudaError = (text: string): RegExp =>
 export const loadedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--loadEngine") });
 export const savedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--saveEngine") });
 
-function describeNode({ node, op, output }: Names): string {
+function describeNode({ node, op, output }: Names) {
 	if (node && op) return `node "${node}" (${op})`;
 	if (op) return `a node of type ${op}${output ? ` (output "${output}")` : ""}`;
 	return "a node";
