@@ -24,7 +24,8 @@ export async function readBackend(
 export async function recordTrialGolden(argv: readonly string[], terminal: Terminal): Promise<boolean> {
 	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
 	try {
-		await recordGolden(await parseRecordOptions([...argv, ...limits], terminal), terminal);
+		const options = await parseRecordOptions([...argv, ...limits], terminal);
+		await recordGolden({ ...options, isTrial: true }, terminal);
 		return true;
 	} catch (error) {
 		const { text, records } = explainError(error);

@@ -85,6 +85,8 @@ export async function parseRecordOptions(
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
 		timeoutMs: parseTime("--timeout", args.text("timeout")),
 		quiet: args.flag("quiet"),
+		/** Nobody records this golden again or reviews it. */
+		isTrial: false as boolean,
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
 }

@@ -91,7 +91,7 @@ export async function recordGolden(
 		const recorded = await record(input, ports).catch((error: unknown) => {
 			throw namingDrawn(error, found);
 		});
-		input.notes.forEach(note);
+		if (!options.isTrial) input.notes.forEach(note);
 		return conclude(recorded, keeper, recording, terminal);
 	});
 }
@@ -137,7 +137,7 @@ async function conclude(
 		return { state: "same", manifest: old };
 	}
 	await keeper.finish(manifest);
-	terminal.echo(describeRecorded(recorded, shown));
+	terminal.echo(describeRecorded(recorded, shown, options));
 	if (options.unnamed !== undefined) terminal.echo(`${await nameGolden(options.unnamed)}\n`);
 	return { state: "written", manifest };
 }
@@ -165,14 +165,14 @@ async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed
 	return `Added it to ${basename(config)}.`;
 }
 
-function describeRecorded({ manifest, why }: Recorded, shown: string) {
+function describeRecorded({ manifest, why }: Recorded, shown: string, { isTrial }: RecordOptions) {
 	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
 	const review =
 		"These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.";
 	const lines = [
 		`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.`,
 		...[...notices, ...why].map((sentence) => `  ${sentence}`),
-		...(why.length > 0 ? [review] : []),
+		...(why.length > 0 && !isTrial ? [review] : []),
 	];
 	return `${lines.join("\n")}\n`;
 }
