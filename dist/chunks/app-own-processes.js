@@ -1,1 +1,1 @@
-import{t as e}from"./adapters-process-processes.js";import{s as t}from"./app-cli.js";function n(){return e({env:t()})}export{n as t};
+import{t as e}from"./core-config-parse.js";import{s as t}from"./app-cli.js";function n(){return e({env:t()})}export{n as t};
