@@ -154,13 +154,14 @@ it("cases that are noise are left out with the reason, and set no limit", async 
 	const folder = writeProject(temporaryFolder(), {
 		"map.onnx": mapModel(),
 		"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
+		"inputs/dark/x.npy": encodeNpy(input(4, 1e-3)),
 		"inputs/first/x.npy": encodeNpy(input(2, 3)),
 		"inputs/second/x.npy": encodeNpy(input(3, 3)),
 	});
 	const recorded = await record(folder, "map.onnx");
 	expectExit(recorded, 0);
 	expect(recorded.stderr).toMatch(
-		/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
+		/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1\. 1 other case too\./,
 	);
 	const { cases, noiseFloor } = read(folder);
 	expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);

@@ -194,8 +194,11 @@ function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[],
 			message: `Not recorded: every case is noise; of case ${idOf(first[0])}, ${first[1]}.`,
 			fix: "Give inputs that mean something to the model, such as real ones with --inputs.",
 		});
-	for (const [index, why] of noisy)
-		notes.push(`Case ${idOf(index)} was left out, because it is noise: ${why}.`);
+	if (first !== undefined) {
+		const [index, why] = first;
+		const others = noisy.size === 1 ? "" : ` ${counted(noisy.size - 1, "other case")} too.`;
+		notes.push(`Case ${idOf(index)} was left out, because it is noise: ${why}.${others}`);
+	}
 	return [...cases.keys()].filter((index) => !noisy.has(index));
 }
 
