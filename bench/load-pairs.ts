@@ -1,15 +1,17 @@
 // Error rates of the verdict at load on a GPU: one gate records many pairs of processes, which are then judged eight at a time.
 //
-//     python bench/load.py --project folder --layers 100 103 --pairs 40      pip install numpy onnx
+//     python bench/load.py --project folder --layers 33 34 --pairs 40      pip install numpy onnx
 //     node bench/load-pairs.ts folder [trtexec]
 //
 // Twice the same number of layers shows the false alarms.
 import { join, resolve } from "node:path";
 import type { Arm } from "../generated/result.ts";
+import { systemClock } from "../src/adapters/clock.ts";
 import { createProcesses } from "../src/adapters/process/processes.ts";
 import { silentProgress } from "../src/adapters/terminal/progress.ts";
 import { chosenMachine } from "../src/app/choose-backend.ts";
 import { gate } from "../src/app/gate.ts";
+import { gpuWatch } from "../src/app/gpu.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 import { defaultMeasure, defaultSettings } from "../src/core/config/defaults.ts";
 import { closedLoopMs, judgePoint, type LoadRun, type ServedRun } from "../src/core/load/measured.ts";
@@ -58,7 +60,7 @@ async function record(cwd: string, trtexec?: string): Promise<Served[]> {
 	const served: Served[] = [];
 	const environment = readEnvironment(process.env);
 	const processes = createProcesses({ env: { ...childEnvironment(), CUDA_DEVICE_ORDER: "PCI_BUS_ID" } });
-	const { backend } = chosenMachine({
+	const { backend, gpu } = chosenMachine({
 		...{
 			config: { ...defaultSettings, measure: defaultMeasure, backend: "tensorrt" },
 			cwd,
@@ -74,7 +76,10 @@ async function record(cwd: string, trtexec?: string): Promise<Served[]> {
 	});
 	try {
 		const run = { cwd, environment, progress: silentProgress(), base: "base", head: "head", out: "out" };
-		const { result } = await gate({ ...run, inputs: {}, ports: { backend: watched(backend, served) } });
+		// Only who started the processes knows that they are no stranger's.
+		const telemetry = gpuWatch({ gpu, processes, clock: systemClock(), device: undefined });
+		const ports = { backend: watched(backend, served), telemetry };
+		const { result } = await gate({ ...run, inputs: {}, ports });
 		console.log(
 			JSON.stringify({ ...result.environment, atLoad: result.measuredLoads, errors: result.errors }),
 		);

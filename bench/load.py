@@ -1,7 +1,7 @@
 """Checks the worker's open-loop loader against formulas, replays and MLPerf's LoadGen.
 
     python bench/load.py [--service-ms 5] [--requests 20000] [--real] [--loadgen]      pip install mlcommons-loadgen
-    python bench/load.py --project FOLDER --layers 100 103 --pairs 40      writes a project for bench/load-pairs.ts; pip install numpy onnx
+    python bench/load.py --project FOLDER --layers 33 34 --pairs 40      writes a project for bench/load-pairs.ts; pip install numpy onnx
     python bench/load.py --loadgen --plan PLAN      drives an engine of TensorRT
 
 Without --plan, the engine is a stand-in that is busy for a stated time.
@@ -57,7 +57,7 @@ def plan_server(plan):
         shape = tuple(loaded.engine.get_tensor_profile_shape(name, 0)[1])
         feeds[name] = worker.Feed(shape, size, worker.byte_count(port.dtype, shape))
         size += feeds[name].size
-    zeros = worker.HostBuffer()
+    zeros = worker.HostBuffer(cuda)
     zeros.reserve(size)
     loaded.kept.append((feeds, zeros))
     serve = worker.make_server(loaded, [], 1)
@@ -274,9 +274,9 @@ def main():
     parser.add_argument("--loadgen", action="store_true")
     parser.add_argument("--seconds", type=float, default=20, help="of LoadGen at one rate")
     parser.add_argument("--project", metavar="FOLDER")
-    parser.add_argument("--layers", type=int, nargs=2, default=[100, 103])
+    parser.add_argument("--layers", type=int, nargs=2, default=[33, 34])
     parser.add_argument("--pairs", type=int, default=40)
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--batch", type=int, default=4096, help="in smaller ones, launching the kernels takes longer than they do")
     parser.add_argument("--plan")
     options = parser.parse_args()
     service = options.service_ms / 1e3

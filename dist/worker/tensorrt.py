@@ -230,18 +230,24 @@ class Channel:
 
 
 class HostBuffer:
-    """Host memory with a known address; grows, and is kept from case to case."""
+    """Host memory with a known address; grows, and is kept from case to case. With `cuda` it is page-locked, as servers have it."""
 
-    def __init__(self):
+    def __init__(self, cuda=None):
+        self.cuda = cuda
         self.size = 0
         self.reserve(1)
 
     def reserve(self, size):
         if size <= self.size:
             return
-        self.data = bytearray(size)
+        if self.cuda is not None and self.size > 0:
+            self.cuda.unlock_pages(self.address)
+        # Locked pages must not be shared with other memory.
+        self.data = bytearray(size) if self.cuda is None else mmap.mmap(-1, size)
         self.size = size
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.data))
+        if self.cuda is not None:
+            self.cuda.lock_pages(self.address, size)
 
     def view(self, size):
         return memoryview(self.data)[:size]
@@ -271,6 +277,8 @@ class Cuda:
         "cuMemGetInfo_v2": [pointer(ctypes.c_size_t), pointer(ctypes.c_size_t)],
         "cuMemcpyHtoDAsync_v2": [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
         "cuMemcpyDtoHAsync_v2": [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p],
+        "cuMemHostRegister_v2": [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint],
+        "cuMemHostUnregister": [ctypes.c_void_p],
         "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p],
         "cuGetErrorName": [ctypes.c_int, pointer(ctypes.c_char_p)],
         "cuGetErrorString": [ctypes.c_int, pointer(ctypes.c_char_p)],
@@ -368,6 +376,13 @@ class Cuda:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value
+
+    def lock_pages(self, address, size):
+        """Copies from other pages pass through the driver's own memory: slower by a third, and unsteady. Where it is refused, they do."""
+        self.calls["cuMemHostRegister_v2"](address, size, 0)
+
+    def unlock_pages(self, address):
+        self.calls["cuMemHostUnregister"](address)
 
     def to_device(self, target, source, size):
         self.call("cuMemcpyHtoDAsync_v2", target, source, size, self.stream)
@@ -557,7 +572,7 @@ class Port:
                 raise Fatal("format", "%s has the memory format %s; only LINEAR can be fed and read." % (name, word), tensor=name)
         self.ranges = []
         self.device_buffer = None
-        self.host_buffer = HostBuffer()
+        self.host_buffer = None
         self.allocator = None
         # The input in whose memory this output comes to lie, as caches do since 10.16.
         self.alias = None
@@ -702,6 +717,7 @@ class Engine:
         self.outputs = [port for port in ports if not port.is_input]
         for port in ports:
             port.device_buffer = DeviceBuffer(cuda, port.name)
+            port.host_buffer = HostBuffer(self.pinning())
         for port in self.outputs:
             if port.alias in self.inputs:
                 port.device_buffer = self.inputs[port.alias].device_buffer
@@ -712,6 +728,9 @@ class Engine:
             raise Fatal("memory", "TensorRT made no execution context: %s." % self.logger.take())
         self.profile = 0
         self.prepared = None
+
+    def pinning(self):
+        return self.cuda if self.options.mode == "load" else None
 
     def open_lanes(self, count):
         while len(self.lanes) < count:
@@ -1107,7 +1126,7 @@ def time_runs(engine, runs, feeds, payload):
 
 def keep_case(engine, feeds, payload, size):
     """A copy, which soaking repeats."""
-    memory = HostBuffer()
+    memory = HostBuffer(engine.pinning())
     memory.reserve(max(1, size))
     memory.view(size)[:] = payload.view(size)
     engine.kept.append((feeds, memory))

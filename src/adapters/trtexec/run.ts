@@ -135,14 +135,18 @@ export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>):
 	return inNewFolder("trtgate-run-", work);
 }
 
-/** The files are numbered, and their paths relative: trtexec's lists cannot take every name and path. */
+/**
+ * The files are numbered, and their paths relative: trtexec's lists cannot take every name and path. For an empty tensor
+ * trtexec reserves one byte, and wants a file of that size.
+ */
 export function writeInputs(
 	folder: string,
 	inputs: readonly { name: string; shape: readonly number[]; data: Uint8Array }[],
 ) {
 	const written = inputs.map(async ({ name, shape, data }, index) => {
 		const path = `in${index}.bin`;
-		await orWriteError(writeFile(join(folder, path), data), join(folder, path));
+		const content = data.length > 0 ? data : new Uint8Array(1);
+		await orWriteError(writeFile(join(folder, path), content), join(folder, path));
 		return { name, shape, path, bytes: data.length };
 	});
 	return Promise.all(written);
