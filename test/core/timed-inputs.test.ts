@@ -43,3 +43,9 @@ it("a range is filled with all of its whole numbers, a number with itself", () =
 	const half = new Float32Array(bytes({ dtype: "float32", shape: [2], fill: -0.5 }));
 	expect([...half]).toEqual([-0.5, -0.5]);
 });
+
+it("an input that fits no file is refused before it is drawn", () => {
+	const inputsAt = timedInputsOf(onnx, {});
+	const message = 'Input "ids", int64 [1, 1000000000], takes 7.45 GiB; expected at most 2.00 GiB.';
+	expect(() => inputsAt({ ...shapes, ids: [1, 1e9] })).toThrow(message);
+});

@@ -134,6 +134,11 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["operator-withdrawn error -", "y = Upsample(x)"],
 	["io-not-tensor error error", "a sequence input", { inputs: [sequence] }],
 	["io-dtype error -", "a bfloat16 input", { inputs: [value("x", [1], 16)] }],
+	[
+		"io-rank - error",
+		"an input of nine dimensions",
+		{ inputs: [value("x", [1, 1, 1, 1, 1, 1, 1, 1, 2], 1)] },
+	],
 	["io-dtype error -", "an fp8 output", { outputs: [value("y", [1], 17)] }],
 	["io-dtype error error", "a string input", { inputs: [value("x", [1], 8)] }],
 	["io-dtype error error", "an input without type", { inputs: [text(1, "x")] }],

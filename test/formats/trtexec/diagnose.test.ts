@@ -118,6 +118,14 @@ it.each<[code: string, flags: string, body: string[], more?: Partial<Evidence>]>
 		{ wrote: [{ path: "p.json", bytes: 100 }], absent: ["t.json"] },
 	],
 	["export-missing", "--exportLayerInfo=l.json", [], { wrote: [{ path: "l.json", bytes: 0 }] }],
+	[
+		"layers-unlisted",
+		"--exportLayerInfo=layers.json",
+		[
+			"[E] Error[2]: [runner.cpp::getMyelinLayerInfo::840] Error Code 2: Internal Error (Assertion myelinGraph != nullptr failed. )",
+		],
+		{ wrote: [], absent: ["layers.json"] },
+	],
 	["plan-refused", "--skipInference", ["[E] Engine deserialization failed"]],
 	[
 		"inputs-random",

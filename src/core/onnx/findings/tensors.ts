@@ -38,12 +38,22 @@ export const inputsAndOutputs: Rule = (subject) => {
 	];
 };
 
+/** `Dims::MAX_DIMS` of NvInferRuntimeBase.h, 8.6 to 11. */
+const maxRank = 8;
+
 function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }: Subject) {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (!isTensor(value)) {
 		const fix = notTensorFix(model.onnx.graph);
 		return [finding("io-not-tensor", `${name} is ${notTensorText(value)}.`, { fix })];
 	}
+	if (tensorrt !== null && (value.dims?.length ?? 0) > maxRank)
+		return [
+			finding(
+				"io-rank",
+				`${name} has ${value.dims?.length} dimensions; TensorRT's tensors have at most ${maxRank}.`,
+			),
+		];
 	if (value.kind === "unknown" || value.dtype === "undefined")
 		return role === "Output" ? [] : [finding("io-dtype", `${name} has no element type.`)];
 	if (isCarried(value.dtype, tensorrt)) return [];

@@ -82,6 +82,12 @@ export const falseSuccessRules: Rules = {
 			"With both times and a layer profile requested, trtexec measures only the profile and writes no times.",
 		fix: "Profile in a separate run, because profiling slows down what it measures.",
 	},
+	"layers-unlisted": {
+		lines: /getMyelinLayerInfo.*myelinGraph != nullptr/,
+		when: (facts) => isUnwritten(facts, facts.flags.get("--exportLayerInfo") ?? ""),
+		title: "TensorRT failed to list the engine's layers, as 10.6 does where an engine has several profiles.",
+		fix: "The times count. For times of layers, build an engine with one profile, or use a later TensorRT.",
+	},
 	"export-missing": {
 		kind: "runner",
 		when: (facts) => unwrittenExports(facts).length > 0,
