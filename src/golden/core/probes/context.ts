@@ -101,7 +101,7 @@ export interface Comparison {
 	isRepeated?: true;
 	/** At a size that the profile holds, but that was not given. */
 	isBetween?: boolean;
-	/** A size of the profile, in words: values that are not finite count where the anchor has none. */
+	/** The sizes, in words. Where nothing is repeated, values that are not finite count if the anchor has none. */
 	at?: string;
 }
 

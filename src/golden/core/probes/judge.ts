@@ -154,6 +154,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const isSound = ({ [output]: tensor }: Tensors) => tensor === undefined || isAllFinite(tensor);
 		const overflows =
 			comparison.at !== undefined &&
+			!comparison.isRepeated &&
 			usual?.state === "done" &&
 			isSound(usual.outputs) &&
 			![expected, got].every(({ outputs }) => isSound(outputs));

@@ -1,8 +1,9 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
 import type { Precision } from "../../../../generated/golden.ts";
 import type { ProbeName } from "../../../../generated/result.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
 import { canEncode, encodeTensor } from "../record/generators/encode.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { formatShape, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 import {
 	again,
@@ -117,9 +118,22 @@ function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) 
 	if (!planned.some(({ probe }) => probe === "order")) return { backwards: [], probes: planned };
 	const alone = sent.filter(({ id, together }) => id !== again && !together);
 	const backwards = alone.map((one) => ({ ...one, id: `${one.id}${backwardsMark}` })).reverse();
-	const comparisons = alone.map(({ id }) => repeat(id, `${id}${backwardsMark}`));
+	const comparisons = alone.map(({ id, inputs }) => ({
+		...repeat(id, `${id}${backwardsMark}`),
+		at: describeShapes(inputs),
+	}));
 	const probes = planned.map((one) => (one.probe === "order" ? { ...one, comparisons } : one));
 	return { backwards, probes };
+}
+
+const describedInputs = 2;
+
+function describeShapes(inputs: Tensors) {
+	const shapes = Object.entries(inputs).map(
+		([name, { shape }]) => `${quoteName(name)} ${formatShape(shape)}`,
+	);
+	const more = shapes.length > describedInputs ? ["…"] : [];
+	return [...shapes.slice(0, describedInputs), ...more].join(", ");
 }
 
 function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | string {

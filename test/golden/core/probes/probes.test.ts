@@ -242,7 +242,7 @@ describe("judgeProbes", () => {
 		);
 	});
 
-	it("finds what an engine remembers", () => {
+	it("finds what an engine remembers, and at which sizes", () => {
 		let last = 0;
 		const remembers = judge((row, { batch, place }) => {
 			const stale = last > batch.length ? 1 : 0;
@@ -250,6 +250,8 @@ describe("judgeProbes", () => {
 			return row.map((value) => value + stale);
 		});
 		expect(states(remembers)).toMatchObject({ determinism: "agrees", order: "differs" });
+		const message = matching(/^Answers before and after other inputs at "x" \[\d.*\] are .* apart in "y"/);
+		expect(remembers.find(({ probe }) => probe === "order")).toMatchObject({ message });
 	});
 
 	it("finds a size at which values overflow", () => {
