@@ -85,8 +85,8 @@ export const falseSuccessRules: Rules = {
 	"layers-unlisted": {
 		lines: /getMyelinLayerInfo.*myelinGraph != nullptr/,
 		when: (facts) => isUnwritten(facts, facts.flags.get("--exportLayerInfo") ?? ""),
-		title: "TensorRT failed to list the engine's layers, as 10.6 does where an engine has several profiles.",
-		fix: "The times count. For times of layers, build an engine with one profile, or use a later TensorRT.",
+		title: "TensorRT failed to list the engine's layers, as 10.6 did for a decoder with two profiles.",
+		fix: "The latency counts. For times of layers, build an engine with one profile.",
 	},
 	"export-missing": {
 		kind: "runner",
