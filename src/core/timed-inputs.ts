@@ -1,25 +1,24 @@
 // Chooses the inputs of timed runs: as configured, else to suit the model.
 
-import type { DType } from "../../generated/golden.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
 	positionsBeside,
 } from "../golden/core/record/generators/defaults.ts";
-import { formatShape, tensorBytes } from "../golden/core/tensor/tensor.ts";
+import { tooLarge } from "../golden/core/tensor/tensor.ts";
 import type { InputConfig } from "./config/config.ts";
 import { ConfigError } from "./errors.ts";
 import type { FilledInput } from "./fill.ts";
 import { toDType } from "./onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
 import { feeds, type OnnxModel } from "./onnx/model.ts";
-import { quoteName } from "./onnx/quote.ts";
-import { formatBytes } from "./text/units.ts";
 
-/** `writeFile` takes no more at once. */
-const mostBytes = 2 ** 31 - 1;
+/** Inputs are drawn whole, in memory: more is a mistake in the sizes. */
+const mostBytes = 2 ** 31;
+const smallerFix =
+	"Give smaller sizes under `dims` or `shape`; a fixed size has to be corrected in the ONNX file.";
 
-/** @throws ConfigError for an input that fits no file. */
+/** @throws ConfigError for an input of more than 2 GiB. */
 export type ShapesToInputs = (
 	shapes: Readonly<Record<string, readonly number[]>>,
 ) => (FilledInput & { name: string })[];
@@ -43,7 +42,8 @@ export function timedInputsOf(
 		);
 		const defaults = defaultGenerators(sized, values);
 		return sized.map(({ axes, ...input }) => {
-			checkSize(input);
+			const fault = tooLarge(input, mostBytes);
+			if (fault !== null) throw new ConfigError({ code: "config-value", message: fault, fix: smallerFix });
 			const given = Object.hasOwn(inputs, input.name) ? inputs[input.name]?.fill : undefined;
 			return {
 				...input,
@@ -51,16 +51,6 @@ export function timedInputsOf(
 			};
 		});
 	};
-}
-
-function checkSize({ name, dtype, shape }: { name: string; dtype: DType; shape: readonly number[] }) {
-	const bytes = tensorBytes({ dtype, shape });
-	if (bytes <= mostBytes) return;
-	throw new ConfigError({
-		code: "config-value",
-		message: `Input ${quoteName(name)}, ${dtype} ${formatShape(shape)}, takes ${formatBytes(bytes)}; expected at most ${formatBytes(mostBytes)}.`,
-		fix: "Give smaller sizes under `dims` or `shape`; a fixed size has to be corrected in the ONNX file.",
-	});
 }
 
 function fillBy(generator: DefaultGenerator | null | undefined, positions: number) {

@@ -44,7 +44,7 @@ it("a range is filled with all of its whole numbers, a number with itself", () =
 	expect([...half]).toEqual([-0.5, -0.5]);
 });
 
-it("an input that fits no file is refused before it is drawn", () => {
+it("an input of more than 2 GiB is refused before it is drawn", () => {
 	const inputsAt = timedInputsOf(onnx, {});
 	const message = 'Input "ids", int64 [1, 1000000000], takes 7.45 GiB; expected at most 2.00 GiB.';
 	expect(() => inputsAt({ ...shapes, ids: [1, 1e9] })).toThrow(message);

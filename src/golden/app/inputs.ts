@@ -12,7 +12,6 @@ import {
 	type OnnxModel,
 } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { formatBytes } from "../../core/text/units.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
@@ -24,7 +23,7 @@ import {
 } from "../core/record/generators/defaults.ts";
 import { canEncode } from "../core/record/generators/encode.ts";
 import { type GeneratorSpec, generateInput } from "../core/record/generators/generate.ts";
-import { elementCount, formatShape, isFloating, type Tensor, tensorBytes } from "../core/tensor/tensor.ts";
+import { elementCount, formatShape, isFloating, type Tensor, tooLarge } from "../core/tensor/tensor.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
 
 export interface InputPort {
@@ -173,7 +172,8 @@ function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, c
 	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
 		if (tensors[name] !== undefined) continue;
 		const specs = byInput.get(name)?.specs ?? [];
-		checkSize({ name, dtype, shape });
+		const fault = tooLarge({ name, dtype, shape }, maxDrawnBytes);
+		if (fault !== null) throw usageError(fault, smallerFix);
 		const input = { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
 		const { tensor, kind } = generateInput(input, { seed, caseIndex, inputIndex });
 		tensors[name] = tensor;
@@ -184,15 +184,8 @@ function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, c
 
 /** More fits neither a golden nor the memory of ONNX Runtime. */
 const maxDrawnBytes = 2 ** 30;
-
-function checkSize({ name, ...layout }: { name: string } & Pick<Tensor, "dtype" | "shape">): void {
-	const bytes = tensorBytes(layout);
-	if (bytes > maxDrawnBytes)
-		throw usageError(
-			`Input ${quoteName(name)}, ${layout.dtype} ${formatShape(layout.shape)}, takes ${formatBytes(bytes)} in each case; expected at most ${formatBytes(maxDrawnBytes)}.`,
-			"Give smaller sizes with --dims or --shape; a fixed size has to be corrected in the ONNX file.",
-		);
-}
+const smallerFix =
+	"Give smaller sizes with --dims or --shape; a fixed size has to be corrected in the ONNX file.";
 
 export function describeInputs(
 	{ inputs, byInput }: Recipes,

@@ -1,9 +1,9 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
 import type { Precision } from "../../../../generated/golden.ts";
 import type { ProbeName } from "../../../../generated/result.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { shapesText } from "../../../core/text/labels.ts";
 import { canEncode, encodeTensor } from "../record/generators/encode.ts";
-import { formatShape, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 import {
 	again,
@@ -126,14 +126,10 @@ function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) 
 	return { backwards, probes };
 }
 
-const describedInputs = 2;
-
+/** Two show the sizes: a decoder's others repeat them. */
 function describeShapes(inputs: Tensors) {
-	const shapes = Object.entries(inputs).map(
-		([name, { shape }]) => `${quoteName(name)} ${formatShape(shape)}`,
-	);
-	const more = shapes.length > describedInputs ? ["…"] : [];
-	return [...shapes.slice(0, describedInputs), ...more].join(", ");
+	const shapes = Object.entries(inputs).map(([name, { shape }]) => [name, shape] as const);
+	return shapesText(Object.fromEntries(shapes.slice(0, 2))).join(", ");
 }
 
 function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | string {

@@ -1,7 +1,9 @@
 // Entry of tensor/: a tensor in memory, its positions, and the slices that comparators name.
 
 import type { DType, OutputSlice } from "../../../../generated/golden.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
+import { formatBytes } from "../../../core/text/units.ts";
 import { isPacked, nibbleAt } from "./small-numbers.ts";
 
 export interface Tensor {
@@ -49,6 +51,16 @@ export const elementBytes: Readonly<Record<DType, number>> = {
 
 export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }): number {
 	return Math.ceil(elementCount(tensor.shape) * elementBytes[tensor.dtype]);
+}
+
+/** What is wrong with an input that is to be drawn; null if nothing is. */
+export function tooLarge(
+	{ name, ...layout }: { name: string; dtype: DType; shape: readonly number[] },
+	mostBytes: number,
+): string | null {
+	const bytes = tensorBytes(layout);
+	if (bytes <= mostBytes) return null;
+	return `Input ${quoteName(name)}, ${layout.dtype} ${formatShape(layout.shape)}, takes ${formatBytes(bytes)}; expected at most ${formatBytes(mostBytes)}.`;
 }
 
 const floating: ReadonlySet<DType> = new Set([

@@ -250,7 +250,7 @@ describe("judgeProbes", () => {
 			return row.map((value) => value + stale);
 		});
 		expect(states(remembers)).toMatchObject({ determinism: "agrees", order: "differs" });
-		const message = matching(/^Answers before and after other inputs at "x" \[\d.*\] are .* apart in "y"/);
+		const message = matching(/^Answers before and after other inputs at x \d+×\d+ are .* apart in "y"/);
 		expect(remembers.find(({ probe }) => probe === "order")).toMatchObject({ message });
 	});
 
