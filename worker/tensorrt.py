@@ -378,7 +378,7 @@ class Cuda:
         return free.value
 
     def lock_pages(self, address, size):
-        """Copies from other pages pass through the driver's own memory: slower by a third, and unsteady. Where it is refused, they do."""
+        """Copies from other pages pass through the driver's own memory: slower and unsteady. Where locking is refused, they still do."""
         self.calls["cuMemHostRegister_v2"](address, size, 0)
 
     def unlock_pages(self, address):

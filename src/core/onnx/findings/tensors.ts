@@ -38,7 +38,7 @@ export const inputsAndOutputs: Rule = (subject) => {
 	];
 };
 
-/** `Dims::MAX_DIMS` of NvInferRuntimeBase.h, 8.6 to 11. */
+/** `Dims::MAX_DIMS` in NvInferRuntimeBase.h of 8.6 and 10.6. */
 const maxRank = 8;
 
 function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }: Subject) {
