@@ -60,12 +60,17 @@ function merged(list: readonly Known[]): Highlight {
 		};
 	}
 	const level = levels.findLast((key) => first.about[key] !== undefined) ?? "model";
-	const title = `${subjectName(common)}${saysOf(first)} in ${counted(list.length, level)}`;
+	const rests = list.map(({ about }) => restName(about, common));
+	const isOneSubject = rests.every((rest) => rest === "");
+	const extent = isOneSubject ? "" : ` in ${counted(list.length, level)}`;
+	const title = `${subjectName(common)}${saysOf(first)}${extent}`;
 	if (isSame) return { ...first, count, about: common, title };
-	const lines = list.slice(0, maxLines).map(({ about, lines: own = [], sentences }) => {
-		return `${restName(about, common)}: ${own[0] ?? sentences[0] ?? ""}`;
+	const lines = list.slice(0, maxLines).map(({ lines: own = [], sentences }, index) => {
+		const says = own[0] ?? sentences[0] ?? "";
+		return rests[index] === "" ? says : `${rests[index]}: ${says}`;
 	});
 	const hidden = list.length - lines.length;
-	const more = hidden > 0 ? [`… and ${counted(hidden, `more ${level}`)}.`] : [];
+	const more =
+		hidden > 0 ? [`… and ${isOneSubject ? `${hidden} more` : counted(hidden, `more ${level}`)}.`] : [];
 	return { ...first, count, about: common, title, lines: [...lines, ...more], sentences: [] };
 }

@@ -28,3 +28,22 @@ it("gates of one model that say the same are one highlight, with a line for each
 	const apart = highlights(buildResult({ gates: [gate("a", "Grew by 2 %."), gate("b", "Grew by 3 %.")] }));
 	expect(apart).toMatchObject([{ lines: ["a: Grew by 2 %.", "b: Grew by 3 %."], sentences: [] }]);
 });
+
+it("gates of one subject are one highlight without a count of subjects, and a line for each", () => {
+	const changed = (message: string) => {
+		const {
+			engine: _,
+			workload: __,
+			...ofFile
+		} = buildGate({ gate: "limit-change", status: "warn", message });
+		return { ...ofFile, model: "trtgate.yml" };
+	};
+	const all = Array.from({ length: 10 }, (_, index) => `measure.pairs: ${index}.`);
+	expect(highlights(buildResult({ gates: all.map(changed) }))).toMatchObject([
+		{
+			title: "trtgate.yml: its rules need a review",
+			count: 10,
+			lines: [...all.slice(0, 8), "… and 2 more."],
+		},
+	]);
+});
