@@ -96,7 +96,6 @@ export interface Facts extends Lists, Pick<Result, "startedAt" | "backend" | "ba
 export const noFacts = {
 	...(Object.fromEntries(listKeys.map((key) => [key, []])) as unknown as Lists),
 	stage: "start",
-	counterparts: new Map(),
 	environment: {},
 	shapes: new Map(),
 	droppedCases: new Map(),

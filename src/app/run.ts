@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
-import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
+import { engineSpecs, findCounterparts, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { NodeTypes } from "../engine/core/coverage.ts";
@@ -45,8 +45,11 @@ import {
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const startedMs = ports.clock.now();
+	const bases = engineSpecs(input.rules ?? input.baseConfig ?? { models: [] });
 	let facts: Facts = {
 		...noFacts,
+		// By name, until the files are read.
+		counterparts: findCounterparts(bases, engineSpecs(input.headConfig), () => false),
 		startedAt: ports.clock.timestamp(),
 		config: input.config,
 		backend: await ports.backend.facts(),

@@ -175,3 +175,16 @@ it("the gate is content with a changed interface if the base's rules allow it, a
 		expect.arrayContaining(["interface", "golden-change"]),
 	);
 });
+
+it("the gate claims no lost check and lists looser rules if no model of the head can be read", async () => {
+	const one = { base: true, models: ["first"], config: config("").replace(modelOf("third"), "") };
+	const { run, result } = await gate((head) => {
+		writeFileSync(join(head, "first.onnx"), "");
+		writeFileSync(join(head, "trtgate.yml"), `${one.config}gates: { interface: off }\n`);
+	}, one);
+	expectExit(run, 2);
+	expect(result).toMatchObject({ outcome: "error", partial: { stage: "prepare" } });
+	expect(result.gates).toMatchObject([
+		{ gate: "limit-change", message: expect.stringMatching(/gates\.interface: fail → off/) },
+	]);
+});
