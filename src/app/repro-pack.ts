@@ -7,7 +7,7 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { copyModel, editModel } from "../adapters/onnxruntime/model-files.ts";
-import { usageError } from "../core/errors.ts";
+import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { resultWithoutRun } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -120,7 +120,11 @@ async function partOf(
 
 async function openRun(failure: Failure, { run, head }: Packing, { cwd, environment }: Terminal) {
 	const { path } = run.config;
-	const { config, home, text } = await readConfigFile({ cwd, path, inputs: {} });
+	const { config, home, text } = await readConfigFile({ cwd, path, inputs: {} }).catch((error: unknown) => {
+		throw error instanceof ConfigError && error.code === "config-missing"
+			? notOfRun(path, "is missing")
+			: error;
+	});
 	const root = resolve(cwd, head ?? home);
 	const find = async (file: string) => (await confine(files, root, file)) ?? join(root, file);
 	const spec = engineSpecs(config).find(({ id }) => id === failure.id);
@@ -134,8 +138,8 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	return { spec, model, set, text, result };
 }
 
-const notOfRun = (path: string) =>
-	usageError(`${path} is not that of the run.`, "Run this where the run was, on its commit.");
+const notOfRun = (path: string, says = "is not that of the run") =>
+	usageError(`${path} ${says}.`, "Run this where the run was, on its commit.");
 
 /** Nothing but the failure, without folders of this machine or the run's. */
 function onlyOf({ id, verdict }: Failure, run: Result, own: readonly (string | undefined)[]) {

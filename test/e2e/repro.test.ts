@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
@@ -93,10 +93,23 @@ it("files that are not the run's, a folder that exists and a run without failure
 	await runCli(["run", "--out", "out"], { cwd });
 	expectRefusal(await pack("--case", "case-7"), /called "case-7".*\n.*net\/fp32\/case-0, net\/fp32\/case-1/);
 	expectRefusal(await pack("--out", "golden"), "golden exists");
+	renameSync(join(cwd, "trtgate.yml"), join(cwd, "other.yml"));
+	expectRefusal(await pack(), /trtgate\.yml is missing.*\n.*Run this where the run was/);
+	renameSync(join(cwd, "other.yml"), join(cwd, "trtgate.yml"));
 	cpSync(join(fixtures, "model.onnx"), join(cwd, "model.onnx"));
 	expectRefusal(await pack(), "model.onnx is not that of the run");
 	await runCli(["run", "--out", "out"], { cwd });
-	expectRefusal(await pack(), "Nothing failed");
+	expectRefusal(await pack(), "Nothing that can be packed failed");
+});
+
+it("a replay whose folder lacks a file says so", async () => {
+	const cwd = await packedDefect();
+	rmSync(join(cwd, "folder/x1.npy"));
+	const run = await replay(cwd);
+	expectExit(run, 1);
+	expect(run.stdout).toMatch(
+		/^not reproduced: .*\n.*\n {2}now: There is no tensor file at .*x1\.npy.*\[golden-missing\]/,
+	);
 });
 
 it("a build that trtexec refuses is packed with its command, and replayed with and without the refusal", async () => {

@@ -4,7 +4,7 @@ import { validate } from "../../../generated/repro-validator.js";
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
 import { parseYaml } from "../config/yaml.ts";
 import { ConfigError } from "../errors.ts";
-import { fieldsOf } from "../found.ts";
+import { describeJsonFault, fieldsOf } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { toProblem } from "../schema-errors.ts";
 
@@ -33,12 +33,23 @@ function only(settings: unknown, { properties }: { properties: object }) {
 
 /** @throws ConfigError result-invalid if it asks for more, such as plugins or a flag that names a file. */
 export function parseRepro(text: string, path: string): Repro {
-	const value = readYaml(text, path);
+	const invalid = (message: string, fix: string) =>
+		new ConfigError({ code: "result-invalid", message: `${path}${message}.`, location: { path }, fix });
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch (cause) {
+		throw invalid(
+			`: expected JSON, got text that is not JSON (${describeJsonFault(cause)})`,
+			"Unpack the folder again.",
+		);
+	}
 	if (validate(value)) return value as Repro;
 	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
-	const fix = "If you trust its author, run README.md's commands by hand.";
-	const message = `${path}${pointer}: expected ${expected}, got ${got}.`;
-	throw new ConfigError({ code: "result-invalid", message, location: { path }, fix });
+	throw invalid(
+		`${pointer}: expected ${expected}, got ${got}`,
+		"If you trust its author, run README.md's commands by hand.",
+	);
 }
 
 function readYaml(text: string, path: string) {

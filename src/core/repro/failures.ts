@@ -57,7 +57,7 @@ export function chooseFailure(failures: readonly Failure[], wanted: string | und
 	const found = failures.find((one) => [undefined, nameOf(one), one.id, one.verdict?.case].includes(wanted));
 	if (found !== undefined) return found;
 	throw usageError(
-		`Nothing failed${wanted === undefined ? "" : ` that is called ${JSON.stringify(wanted)}`}.`,
+		`Nothing ${wanted === undefined ? "that can be packed failed" : `failed that is called ${JSON.stringify(wanted)}`}.`,
 		`What can be packed: ${listNames(failures.map(nameOf), 10) || "none"}.`,
 	);
 }
@@ -65,7 +65,10 @@ export function chooseFailure(failures: readonly Failure[], wanted: string | und
 /** @param result of a run of the failing engine alone. */
 export function compareReplay(was: Failure, result: Facts): { isReproduced: boolean; lines: string[] } {
 	const verdict = result.golden.find((one) => one.case === was.verdict?.case);
-	const now = failuresOf(result).find((one) => one.verdict === undefined || one.verdict === verdict);
+	const unusable = result.golden.find(({ fault }) => fault !== undefined);
+	const now =
+		failuresOf(result).find((one) => one.verdict === undefined || one.verdict === verdict) ??
+		(unusable && { code: unusable.fault?.code ?? "", says: unusable.message ?? "" });
 	const checks = failedChecks(was.verdict ?? { checks: [] });
 	if (checks.length > 0 && verdict !== undefined && verdict.checks.length > 0) {
 		const found = checks.map((check) => compareCheck(check, verdict));

@@ -69,6 +69,7 @@ describe("parseRepro", () => {
 	it.each([
 		["3", /expected .*, got a number/],
 		["[]", /got an empty list/],
+		['{"models":', /^repro\.json: expected JSON, got text that is not JSON/],
 		[pack(plain).replace('"net.onnx"', '"../net.onnx"'), /\/models\/net\/onnx: expected/],
 		[pack(plain).replace('"golden.json"', '"/etc/golden.json"'), /\/models\/net\/golden: expected/],
 		[pack(plain).replace('"probes"', '"history":{"branch":"x"},"probes"'), /history/],
