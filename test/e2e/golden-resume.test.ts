@@ -9,6 +9,7 @@ import {
 	runCli,
 	temporaryFolder,
 	untimed,
+	writeProject,
 } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
@@ -108,4 +109,18 @@ it("golden record after init needs no folder, takes one sample a case and one mo
 	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
 	expectExit(again, 0);
 	expect(again.stdout).not.toContain("Added it to");
+});
+
+it("golden record names a golden that is recorded already in the config that init wrote", async () => {
+	const cwd = writeProject(temporaryFolder(), {
+		"net.onnx": "fixture:model.onnx",
+		"golden/net": "fixture:golden",
+	});
+	await runCli(["init", "net.onnx", "--quiet"], { cwd });
+	const recorded = await runCli(["golden", "record", "--quiet"], { cwd });
+	expectExit(recorded, 0);
+	expect(recorded.stdout).toMatch(
+		/Added it to trtgate\.yml\.\n1 of 1 model has a golden:\n.*is recorded already/,
+	);
+	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toContain("\n    golden: golden/net/golden.json\n");
 });

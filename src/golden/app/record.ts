@@ -45,13 +45,13 @@ export async function recordGolden(
 	const progress = progressFor(terminal, { quiet: given.quiet });
 	const { out, onnxruntime, onnxruntimeFolder } = given;
 	const how = { terminal, progress, onnxruntime, onnxruntimeFolder };
-	return withGoldenPorts(how, async (ports, scratchFolder) => {
+	const done = await withGoldenPorts(how, async (ports, scratchFolder) => {
 		const budget = recordBudget(given.timeLimitMs, ports.clock);
 		const old = await readManifest(join(out, "golden.json"));
 		const file = await ports.models.read(given.model);
 		const author = await findAuthor(given.author, terminal.cwd, ports.processes);
 		const start = startOf(old, given, file);
-		if (start.kept !== null) return { state: "same", manifest: start.kept };
+		if (start.kept !== null) return { state: "same" as const, manifest: start.kept };
 		if (!start.goesOn) checkChange(old, given, author);
 		const { reused, completes } = start;
 		const { options, model } = asSequences(file, given, reused);
@@ -94,6 +94,8 @@ export async function recordGolden(
 		if (!options.isTrial) input.notes.forEach(note);
 		return conclude(recorded, keeper, recording, terminal);
 	});
+	if (given.unnamed !== undefined) terminal.echo(`${await nameGolden(given.unnamed)}\n`);
+	return done;
 }
 
 /** Whether a golden that is there already stays, is changed, or was begun by the same command. */
@@ -138,7 +140,6 @@ async function conclude(
 	}
 	await keeper.finish(manifest);
 	terminal.echo(describeRecorded(recorded, shown, options));
-	if (options.unnamed !== undefined) terminal.echo(`${await nameGolden(options.unnamed)}\n`);
 	return { state: "written", manifest };
 }
 
