@@ -12,8 +12,9 @@ export type PrepareFile =
 			command: string;
 			env?: LentVariables;
 	  };
+export type VariableName = string;
 /** Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld. */
-export type LentVariables = string[];
+export type LentVariables = VariableName[];
 /** A size, or the range of an optimization profile. */
 export type DimFile =
 	| number
@@ -54,6 +55,7 @@ export type Percentage = number | string;
 export type FactorFile = number | "off";
 /** Least throughput of the head, in inferences per second. */
 export type RateFile = number;
+export type SloRate = string;
 /** Checks that need no reference: does an engine agree with itself? new (default): engines built from another recipe than the base's; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
 export type ProbesFile =
 	| ProbesWhen
@@ -74,6 +76,8 @@ export type ProbesWhen = "new" | "on" | "nightly" | "off";
 export type ProbeName =
 	"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit";
 export type AcceptedFigure = "latency" | "work" | "p99" | "memory" | "engine-size" | "build-time";
+/** Of the head's engine, as the report shows it. Any other engine is not covered. */
+export type Recipe = string;
 export type MeasureWhen = "always" | "nightly" | "off";
 /** The job's runs-on: a label, a list of labels, or a group with labels. */
 export type RunsOnFile =
@@ -327,7 +331,7 @@ export interface GrowthFile {
 /** Longest P99 of a request of the head, waiting included, at a rate of Poisson arrivals: { p99: 20ms, rate: 400/s }. Default: off. */
 export interface SloFile {
 	p99: Duration;
-	rate: string;
+	rate: SloRate;
 }
 /** What a decoder's inputs and outputs mean, where their names do not show it. */
 export interface DecoderFile {
@@ -351,8 +355,7 @@ export interface AcceptFile {
 	engine: string;
 	figure: AcceptedFigure;
 	"at-most": Percentage;
-	/** Of the head's engine, as the report shows it. Any other engine is not covered. */
-	recipe: string;
+	recipe: Recipe;
 	/** Why it is worth it. */
 	reason: string;
 	/** Who accepts it. */

@@ -92,7 +92,7 @@ const expectations: Readonly<Record<string, (limit: number, params: ErrorObject[
 	uniqueItems: () => "entries that differ",
 };
 
-function expectedOf({ keyword, params }: ErrorObject) {
+export function expectedOf({ keyword, params }: ErrorObject) {
 	return expectations[keyword]?.(Number(params["limit"]), params) ?? "another value";
 }
 

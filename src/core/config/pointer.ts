@@ -25,7 +25,8 @@ export function parentPointer(pointer: string): string | undefined {
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-const listKeys = "workloads pairs shape plugins profiles flags runners labels env together".split(" ");
+const listKeys =
+	"workloads pairs shape plugins profiles flags runners labels env together accept only command".split(" ");
 const isIndex = (part: string) => /^\d+$/.test(part);
 const maxNameChars = 60;
 

@@ -1,6 +1,7 @@
 // Turns errors of the schema validator into one problem per pointer, with what the schema expects there.
 import type { ErrorObject } from "ajv";
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import { expectedOf } from "../schema-errors.ts";
 import { didYouMean, suggest } from "./did-you-mean.ts";
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./source.ts";
@@ -99,7 +100,9 @@ function missingKey(holder: string, key: string, properties: Readonly<Record<str
 function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const { instancePath: pointer } = error;
 	const schema = schemaFor(pointer);
-	const expected = countLabels(error) ?? describeExpected(schema, parsePointer(pointer).at(-1));
+	const expected = isOfLength(error)
+		? expectedOf(error)
+		: describeExpected(schema, parsePointer(pointer).at(-1));
 	const says = `is ${describeGot(value, pointer)}`;
 	return {
 		code: "config-schema",
@@ -110,10 +113,12 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 	};
 }
 
-function countLabels({ keyword, params }: ErrorObject) {
-	if (keyword === "minItems" || keyword === "minProperties") return `at least ${params["limit"]} entry`;
-	if (keyword === "maxItems") return `at most ${params["limit"]} entries`;
-	return undefined;
+/** An empty text rather lacks an example of what belongs there. */
+function isOfLength({ keyword, params }: ErrorObject) {
+	return (
+		/^(?:min|max)(?:Items|Properties|Length)$/.test(keyword) &&
+		!(keyword === "minLength" && params["limit"] === 1)
+	);
 }
 
 export interface SchemaNode {
@@ -153,6 +158,11 @@ const examples: Readonly<Record<string, string>> = {
 	InputFile: "a mapping such as { shape: [batch, 3, 224, 224] }",
 	WorkloadFile: "sizes by dimension, such as { batch: 8, streams: 2 }",
 	ThresholdFile: "a mapping such as { warn: 2%, fail: 5% }",
+	SloFile: "a mapping such as { p99: 20ms, rate: 400/s }",
+	SloRate: "a rate such as 400/s",
+	LoadFile: "a mapping such as { when: nightly, at: 80% }",
+	Recipe: "16 hexadecimal digits, as the report shows them",
+	VariableName: "the name of a variable, such as HF_TOKEN",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 	models: "models by name, such as { net: { onnx: models/net.onnx } }",
 	engines: "engines by name, such as { fp16: { precision: fp16 } }",

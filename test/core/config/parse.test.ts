@@ -68,6 +68,7 @@ it.each([
 	["/models/my model/dims/a~1b", 'models["my model"].dims["a/b"]'],
 	["/models/8", 'models["8"]'],
 	["/gates/engine-size/warn", "gates.engine-size.warn"],
+	["/accept/0/reason", "accept[0].reason"],
 ])("the pointer %j is shown as %s", (pointer, text) => {
 	expect(formatPointer(pointer)).toBe(text);
 });
@@ -132,6 +133,54 @@ it.each([
 		expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
 	},
 );
+
+const accepted = (recipe: string, reason: string) =>
+	withModel(
+		"",
+		`accept: [{ engine: net/fp32, figure: work, at-most: 5%, recipe: "${recipe}", reason: ${reason} }]`,
+	);
+
+it.each([
+	[
+		"a rate of another unit",
+		withModel("gates: { slo: { p99: 5ms, rate: 5/m } }"),
+		/slo\.rate is "5\/m"; expected a rate such as 400\/s/,
+	],
+	[
+		"no rate",
+		withModel("gates: { slo: { p99: 5ms } }"),
+		/slo\.rate is missing; expected a rate such as 400\/s/,
+	],
+	["no objective", withModel("gates: { slo: 5ms }"), /slo is "5ms"; expected a mapping such as \{ p99: 20ms/],
+	[
+		"a short reason",
+		accepted("0123456789abcdef", "x"),
+		/accept\[0\]\.reason is "x"; expected a text of at least 3 characters/,
+	],
+	[
+		"a long reason",
+		accepted("0123456789abcdef", "x".repeat(1001)),
+		/expected a text of at most 1,000 characters/,
+	],
+	["a cut recipe", accepted("0123", "why not"), /recipe is "0123"; expected 16 hexadecimal digits/],
+	[
+		"one engine together",
+		withModel("", "measure: { load: { together: [[net]] } }"),
+		/expected at least 2 entries/,
+	],
+	[
+		"a name that is none",
+		withModel('prepare: { command: ls, env: ["a b"] }'),
+		/env\[0\] is "a b"; expected the name of a variable/,
+	],
+	[
+		"an empty path",
+		withModel('engines: { a: { precision: fp16, onnx: "" } }'),
+		/onnx is ""; expected a path, or files by version/,
+	],
+])("the message says what is expected in place of %s", (_, text, says) => {
+	expect(refused(text).map(({ message }) => message)).toContainEqual(expect.stringMatching(says));
+});
 
 it("an error points into the value that an alias repeats", () => {
 	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
