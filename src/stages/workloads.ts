@@ -101,15 +101,16 @@ function stepOf(inputsAt: Sweep["inputsAt"], { from, to }: SweepConfig) {
 }
 
 function shapesAtSizes(workload: Workload, { head, base }: ReadySides, known: Map<string, Known>) {
+	const { pointer } = workload.config;
 	if (workload.config.ofBase === true && base !== undefined) {
 		const inputs = timedInputs(workload, base, known);
-		const headDiffers = differenceOf(head, base, inputs) ?? outsideProfiles(head, inputs);
+		const headDiffers = differenceOf(head, base, inputs) ?? outsideProfiles(head, { inputs, pointer });
 		return headDiffers === null ? { inputs } : { inputs, headDiffers };
 	}
 	const inputs = timedInputs(workload, head, known);
 	const baseDiffers = base === undefined ? null : differenceOf(base, head, inputs);
 	if (baseDiffers !== null) return { inputs, baseDiffers };
-	const outside = base === undefined ? null : outsideProfiles(base, inputs);
+	const outside = base === undefined ? null : outsideProfiles(base, { inputs, pointer });
 	return outside === null ? { inputs } : { inputs, baseDiffers: outside, baseHoldsOtherSizes: true };
 }
 
@@ -160,12 +161,16 @@ function differenceOf({ arm, model }: ReadyModel, source: ReadyModel, inputs: re
 }
 
 /** Sizes of dimensions that the config does not name are left to the builder. */
-function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]) {
+function outsideProfiles(
+	{ arm, spec, model }: ReadyModel,
+	{ inputs, pointer }: { inputs: readonly TimedInput[]; pointer: string },
+) {
 	const outside = spec.engine.profiles.map((profile) => {
 		const shapesAt = (which: "min" | "max") =>
 			resolveShapes(model.onnx, {
 				dims: Object.fromEntries(Object.entries(profile).map(([name, range]) => [name, range[which]])),
 				inputs: spec.model.inputs,
+				pointer,
 			});
 		const [least, most] = [shapesAt("min"), shapesAt("max")];
 		const fits = ({ name, shape }: TimedInput) =>

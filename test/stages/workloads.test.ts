@@ -97,6 +97,16 @@ it.each<[why: string, head: Side]>([
 	expect(lost.flatMap(({ rows }) => rows.map(({ base }) => base?.shape))).toEqual([why]);
 });
 
+it("shapeWorkloads names the config's key, and no option, if a profile contradicts the head's fixed axis", () => {
+	const config = `${batch(1, 1, 8)}, inputs: { x: { shape: [batch, 4] } }, workloads: [${one}]`;
+	const { plan, models } = prepared({ config }, { config, inputs: { x: [1, 4] } });
+	const [, head] = shapeWorkloads(plan, models, { sources: {} }).models;
+	expect(head).toMatchObject({
+		state: "broken",
+		fault: { message: expect.stringMatching(/^inputs\.x\.shape contradicts .*axis 0: it has 8/) },
+	});
+});
+
 it("shapeWorkloads finds no difference between two inputs of a type that cannot be fed", () => {
 	const text = { dtype: 8 };
 	expect(shape(text, text).lost).toEqual([]);
