@@ -142,10 +142,11 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 		const fix = "Name an existing folder, or run inside a git repository.";
 		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
 	}
-	const why = (await isShallow(git))
-		? "this clone is shallow and does not contain it"
-		: "the repository does not contain it";
-	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git fetch origin ${ref}\`.`;
+	const isCut = await isShallow(git);
+	const why = isCut ? "this clone is shallow and does not contain it" : "the repository does not contain it";
+	// Only a name can be fetched, not what it leads to, such as HEAD~1.
+	const fetch = isCut ? "fetch --unshallow" : /[~^@]/.test(ref) ? "fetch" : `fetch origin ${ref}`;
+	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git ${fetch}\`.`;
 	throw unknownRef(ref, why, fix);
 }
 

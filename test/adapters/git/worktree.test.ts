@@ -69,6 +69,8 @@ it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])(
 it("openRef explains how to get a missing ref", async () => {
 	const missing = /^Cannot find "v2": the repository does not contain it\.$/;
 	await expectFault(open("v2"), "git-ref", missing, "fetch-depth: 0");
+	await expectFault(open("v2"), "git-ref", missing, "`git fetch origin v2`");
+	await expectFault(open("main~99"), "git-ref", "does not contain it", "`git fetch`");
 	const outside = open("v1", "never", { repository: tmpdir() });
 	await expectFault(outside, "git-ref", "is neither a folder nor in a git repository");
 });
@@ -79,7 +81,12 @@ it("openRef recognises a shallow clone, and lists the remote's branches", async 
 	const tree = await open("feature/x", "remote", { repository: clone });
 	expect(tree.commit).toBe(commits[0]);
 	await tree.remove();
-	await expectFault(open("main~1", "never", { repository: clone }), "git-ref", "this clone is shallow");
+	await expectFault(
+		open("main~1", "never", { repository: clone }),
+		"git-ref",
+		"this clone is shallow",
+		"`git fetch --unshallow`",
+	);
 });
 
 it("openRef reports that git is missing", async () => {
