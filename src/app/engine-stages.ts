@@ -2,9 +2,10 @@
 import type { MeasureWhen } from "../../generated/config.ts";
 import type { Comparison } from "../../generated/result.ts";
 import { maxSizes } from "../core/compare/sweep.ts";
+import type { WorkloadConfig } from "../core/config/config.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
-import { listNames } from "../core/text/labels.ts";
+import { listNames, present } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
 import { probe } from "../golden/stages/probe.ts";
@@ -187,17 +188,28 @@ function whyNoBase(
 }
 
 export async function* countWorkloads(timing: MeasureInput, { ports }: RunContext): AsyncGenerator<Found> {
-	const { workloads } = timing;
+	const { workloads, measure: how } = timing;
+	const has = (holds: (config: WorkloadConfig) => boolean) =>
+		workloads.some(({ workload }) => holds(workload.config));
 	const limits = absoluteGates.filter(
-		({ key, level }) =>
-			level === "workload" && workloads.some(({ workload }) => workload.config.gates[key] !== undefined),
+		({ key, level }) => level === "workload" && has(({ gates }) => gates[key] !== undefined),
 	);
+	const unused = present([
+		...limits.map(({ name }) => name),
+		has(({ gates }) => gates.slo !== undefined) && "slo",
+		has(({ everyMs }) => everyMs !== undefined) && "every",
+		has(({ streams }) => streams > 1) && "streams",
+		workloads.some(({ head }) => head.spec.engine.against !== undefined) && "against",
+		how.load.when !== "off" && "measure.load",
+		how.startUp === "always" && "measure.start-up",
+		how.memoryGrowth === "always" && "measure.memory-growth",
+	]);
+	const says = "ONNX Runtime's work is counted, and nothing is timed";
 	yield {
 		notes: [
-			...limits.map(({ name }) => name),
-			...(workloads.some(({ workload }) => workload.config.everyMs !== undefined) ? ["every"] : []),
-			...(workloads.some(({ head }) => head.spec.engine.against !== undefined) ? ["against"] : []),
-		].map((name) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`),
+			...unused.map((name) => `${name} has no effect: ${says}.`),
+			...(has(({ sweep }) => sweep !== undefined) ? ["Of a sweep, only the largest size is counted."] : []),
+		],
 	};
 	yield* count(timing, ports);
 }

@@ -69,3 +69,21 @@ it("the gate reuses a mismatch as well as a match", async () => {
 	expect(golden.map(({ state }) => state)).toContain("mismatch");
 	expect(notes.join(" ")).toContain("measure.rebuilds has no effect: ONNX Runtime makes the same engine");
 });
+
+it("the gate notes each setting of times that has no effect where work is counted", async () => {
+	const workloads =
+		"[{ batch: 2, streams: 2, every: 33ms, gates: { slo: { p99: 5ms, rate: 9/s }, max-latency: 5ms } }, { sweep: { batch: [1, 4] } }]";
+	const config = quickConfig
+		.replace("[{ batch: 2 }]", workloads)
+		.replace("threads: 1", "threads: 1, start-up: always, memory-growth: always, load: { when: always }");
+	const cwd = quickProject(temporaryFolder(), { "trtgate.yml": config });
+	expectExit(await runCli(["run", "--out", "out"], { cwd }), 0);
+	const { notes } = readResult(join(cwd, "out"));
+	const unused = notes.flatMap(
+		(note) => /^(\S+) has no effect: .* nothing is timed\.$/.exec(note)?.[1] ?? [],
+	);
+	expect(unused).toEqual(
+		"max-latency slo every streams measure.load measure.start-up measure.memory-growth".split(" "),
+	);
+	expect(notes).toContain("Of a sweep, only the largest size is counted.");
+});
