@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Result, WorkflowJob } from "../../generated/result.ts";
+import type { BackendFacts, Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
@@ -53,7 +53,7 @@ export interface GateOptions extends ConfigOptions {
 }
 
 type Ran = { state: "ran"; result: Result; outFolder: string };
-type GateCompletion = Ran | { state: "planned"; plan: Plan; config: Config };
+type GateCompletion = Ran | { state: "planned"; plan: Plan; config: Config; backend: BackendFacts["kind"] };
 
 /** @throws ConfigError before anything ran, or an AggregateError of several. */
 export async function gate(options: GateOptions): Promise<Ran>;
@@ -81,7 +81,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	};
 	process.once("exit", endAll);
 	try {
-		await removeEarlierResult(outFolder, { isOwn: roots !== undefined });
+		if (mode === "run") await removeEarlierResult(outFolder, { isOwn: roots !== undefined });
 		return await withArms({ options, own, outFolder, git, running }, mode);
 	} finally {
 		await git.killAll();
@@ -122,7 +122,8 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared, prepared.config);
-			return { state: "planned", plan: prepared.plan, config: prepared.config };
+			const { kind: backend } = await composition.ports.backend.facts();
+			return { state: "planned", plan: prepared.plan, config: prepared.config, backend };
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
@@ -10,6 +10,7 @@ import {
 	quickProject,
 	runCli,
 	temporaryFolder,
+	untimed,
 	writeProject,
 } from "../support/project.ts";
 
@@ -136,7 +137,17 @@ it("init writes a config that the gate accepts, and a workflow", async () => {
 	expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
 	const plan = await runCli(["run", "--dry-run"], { cwd });
 	expectExit(plan, 0);
+	expect(plan.stdout).toMatch(/measure .*: its instructions are counted\n/);
 	expect(expectJson((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({
 		arms: ["head"],
 	});
+});
+
+it("a dry run keeps the report of the run before", async () => {
+	const cwd = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
+	expectExit(await runCli(["run"], { cwd }), 0);
+	const out = join(cwd, "trtgate-out");
+	const before = readdirSync(out, { recursive: true }).sort();
+	expectExit(await runCli(["run", "--dry-run"], { cwd }), 0);
+	expect(readdirSync(out, { recursive: true }).sort()).toEqual(before);
 });

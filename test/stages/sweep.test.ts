@@ -84,7 +84,7 @@ it("engines with the same bytes take one size and no run; sizes that agree pass"
 
 it("the plan says how many sizes there may be", async () => {
 	const { plan, config } = await sweep({ hash: "a" });
-	expect(renderPlan(plan, config)).toContain("net/fp32/seq 32 to 512 (up to 9 sizes)");
+	expect(renderPlan(plan, config, "tensorrt")).toContain("net/fp32/seq 32 to 512 (up to 9 sizes)");
 });
 
 it.each([

@@ -21,10 +21,9 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 		args.flag("dry-run") ? "plan" : "run",
 	);
 	if (completed.state === "planned") {
+		const { plan, config, backend } = completed;
 		terminal.out(
-			args.flag("json")
-				? jsonText(completed.plan)
-				: `${renderPlan(completed.plan, completed.config)}${describeVariables(completed.config)}`,
+			args.flag("json") ? jsonText(plan) : `${renderPlan(plan, config, backend)}${describeVariables(config)}`,
 		);
 		return exitCodes.ok;
 	}

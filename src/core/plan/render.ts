@@ -9,8 +9,10 @@ import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { Plan, Step } from "./plan.ts";
 
-export function renderPlan(plan: Plan, config: Config): string {
-	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", ...settingLines(config)];
+/** @param backend what `auto` is on this machine. */
+export function renderPlan(plan: Plan, config: Config, backend: Config["backend"]): string {
+	const steps = stepLines(plan, { ...config, backend });
+	const lines = [headline(plan, config), "", ...steps, "", ...settingLines(config)];
 	return `${lines.join("\n")}\n`;
 }
 

@@ -50,7 +50,7 @@ it("makePlan refuses to check nothing", () => {
 });
 
 it("renderPlan shows what would be done and where settings come from", async () => {
-	await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
+	await expect(renderPlan(makePlan(input), config, config.backend)).toMatchFileSnapshot("./plan.txt");
 });
 
 it("renderPlan shows each side's build by its own recipe and name", () => {
@@ -63,7 +63,7 @@ it("renderPlan shows each side's build by its own recipe and name", () => {
 		...makePlan({ ...input, config: head, cases: new Map() }),
 		baseEngines: engineSpecs(base).map((spec) => ({ ...spec, was: "old/e" })),
 	};
-	const text = renderPlan(plan, head);
+	const text = renderPlan(plan, head, "tensorrt");
 	expect(text).toMatch(/build +base +old\/e · fp32 · old\.onnx/);
 	expect(text).toMatch(/build +head +net\/e · fp16 · net\.onnx/);
 });
@@ -72,7 +72,7 @@ it("renderPlan lets no name break a line or reach the terminal", () => {
 	const hostile = loaded('version: 1\nmodels: { "a<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
 	const cases = new Map([["a<b>/fp32", ["case\u202e\u001b[2J"]]]);
 	const plan = makePlan({ ...input, config: hostile, cases });
-	const text = renderPlan(plan, hostile);
+	const text = renderPlan(plan, hostile, "tensorrt");
 	expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
 	expect(text).toMatch(/prepare.*rm -rf/);
 });
