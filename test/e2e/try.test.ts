@@ -50,6 +50,16 @@ it("try on TensorRT times fp16 against fp32 in pairs, and says what a request wa
 	expect(run.stdout).toMatch(/model · fp16.*: \d.*µs at 80 % \([\d,]+ \/ s\)/);
 });
 
+it("try says that its time limit ended it", async () => {
+	const cwd = writeProject(temporaryFolder(), { "net.onnx": "fixture:model.onnx" });
+	const run = await runCli(["try", "net.onnx", "--dims", "batch=2", "--time-limit", "1ms"], {
+		cwd,
+		env: { PATH: "/usr/bin:/bin" },
+	});
+	expectExit(run, 3);
+	expect(run.stdout).toContain("✗ The run was stopped at --time-limit.\n");
+});
+
 it("try stops at a model that cannot run, with preflight's exit code", async () => {
 	const cwd = writeProject(temporaryFolder(), { "bad.onnx": "fixture:unsupported-op.onnx" });
 	const run = await runCli(["try", "bad.onnx"], { cwd, env: { PATH: "/usr/bin:/bin" } });

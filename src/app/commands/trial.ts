@@ -21,8 +21,13 @@ export async function readBackend(
 }
 
 /** False, with a note, if none can be recorded. Its sensitivity is not tested: its inputs are generated. */
-export async function recordTrialGolden(argv: readonly string[], terminal: Terminal): Promise<boolean> {
-	const limits = ["--cases=4", "--time-limit=30s", "--notice=fp32=0,fp16=0", "--quiet"];
+export async function recordTrialGolden(
+	argv: readonly string[],
+	terminal: Terminal,
+	leftMs = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
+	const limit = `--time-limit=${Math.round(Math.min(30_000, Math.max(1, leftMs / 2)))}ms`;
+	const limits = ["--cases=4", limit, "--notice=fp32=0,fp16=0", "--quiet"];
 	try {
 		const options = await parseRecordOptions([...argv, ...limits], terminal);
 		await recordGolden({ ...options, isTrial: true }, terminal);

@@ -87,7 +87,8 @@ async function runIn(folder: string, shapes: Parameters<typeof countedAt>[2], tr
 	heading("Golden, of generated inputs", terminal);
 	const found = findDims(model.onnx, known);
 	const sizes = Object.entries(shapes).map(([name, shape]) => `--shape=${name}=${shape.join(",")}`);
-	const hasGolden = await recordTrialGolden([onnx, "--out=golden", ...sizes], own);
+	const leftMs = endMs - systemClock().now();
+	const hasGolden = await recordTrialGolden([onnx, "--out=golden", ...sizes], own, leftMs);
 	const single = found.dims.map(({ name, range, isBatch }) => [name, isBatch ? range.min : range.opt]);
 	const tuned = {
 		...{ name: basename(onnx).replace(/\.onnx$/i, ""), onnx, found },
@@ -131,7 +132,7 @@ const failed: readonly ReportSection[] = [highlightSection, buildSection, ...usu
 function show(result: Result, { terminal, backend }: Trial) {
 	const hasFailed = result.outcome === "fail" || result.outcome === "error";
 	const view = { format: "terminal", detail: fullDetail } as const;
-	const context = reportContext(result, []);
+	const context = reportContext(result, failed);
 	terminal.out("\n");
 	heading(backend.kind === "tensorrt" ? `TensorRT ${backend.version}` : "ONNX Runtime on the CPU", terminal);
 	for (const { id, title, blocks } of shownSections(hasFailed ? failed : usual, context, view)) {
