@@ -77,6 +77,10 @@ it("run shows more work by node, and only warns of it", async () => {
 	const page = report("report.html");
 	expect(page).toContain("Where the work went");
 	expect(page).toContain("change, M instructions");
+	expect(page).toContain("Red does more work, green less;");
+	expect(page).not.toMatch(/slower|faster/);
+	const explained = await runCli(["explain", "out"], { cwd: folder });
+	expect(explained.stdout).toContain("of the profiled work belongs to ONNX nodes");
 	expect(run.stdout).toMatch(/\+7\.\d+ M instructions: \/neck\/reduce\/Conv/);
 });
 

@@ -5,7 +5,7 @@ import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
 import { fullDetail } from "./budget.ts";
 import { aloneBlocks, diffBlocks } from "./engine-blocks.ts";
-import { mostRows, summaryText } from "./engine-text.ts";
+import { mostRows, summaryText, unitOf } from "./engine-text.ts";
 import { html, section } from "./html/markup.ts";
 import { drawHtml, renderPage } from "./html/report.ts";
 import { drawMarkdown } from "./markdown.ts";
@@ -21,7 +21,9 @@ export type TitledEngine = { title: string; alone: EngineAlone };
 export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
 	if (format === "json") return jsonText({ comparisons: diffs });
 	const parts = diffs.map(({ title, diff }) => {
-		const sides = sentence(`base: ${summaryText(diff.base)}; head: ${summaryText(diff.head)}.`, "quiet");
+		const { of } = unitOf(diff);
+		const [base, head] = [summaryText(diff.base, of), summaryText(diff.head, of)];
+		const sides = sentence(`base: ${base}; head: ${head}.`, "quiet");
 		const last = format === "markdown" ? sentence(`Next: \`${next}\``) : sides;
 		return { title, blocks: [...diffBlocks(diff, title), last] };
 	});

@@ -220,11 +220,14 @@ export function explanationSentences(diff: EngineDiff): string[] {
 	return [`Why: ${first}`, ...others, ...accountSentences(diff)];
 }
 
-export function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
+export function summaryText(
+	{ layers, kernels, reformats, mapped, precisions }: EngineSummary,
+	of: LayerUnit["of"] = "time",
+): string {
 	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);
 	const share =
 		mapped === null
 			? ""
-			: `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
+			: `; ${formatPercent(mapped, { digits: 0 })} of the profiled ${of} belongs to ONNX nodes`;
 	return `${counted(layers, "layer")}, ${counted(kernels, "kernel")} (${types.join(", ")}), ${counted(reformats, "reformat")}${share}`;
 }

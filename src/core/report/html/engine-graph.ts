@@ -82,8 +82,10 @@ function path(from: Point, to: Point) {
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
 }
 
-const legend = html`<p class="legend">Red is slower, green faster; dashed: only the other engine has it.</p>
-`;
+function legend({ of }: LayerUnit) {
+	const colors = of === "time" ? "Red is slower, green faster" : "Red does more work, green less";
+	return html`<p class="legend">${colors}; dashed: only the other engine has it.</p>\n`;
+}
 
 export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label: string): Piece {
 	if (graph === undefined || graph.groups.length < 2) return null;
@@ -103,7 +105,7 @@ export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label
 		const boxes = nodes.map((node, which) => drawNode(node, arm, points[which] ?? { x: 0, y: 0 }, unit));
 		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${drawnLines}${boxes}</svg></div></figure>`;
 	});
-	return html`<div class="panes">${panes}</div>\n${legend}`;
+	return html`<div class="panes">${panes}</div>\n${legend(unit)}`;
 }
 
 interface Layout {
