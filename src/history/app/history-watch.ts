@@ -59,7 +59,9 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 		return read;
 	};
 	const seriesWith = async (added: HistoryFile | null) => {
-		const { records, skipped } = readHistory([...(await known()), ...(added === null ? [] : [added])]);
+		// A store that is read late has the added record already.
+		const others = (await known()).filter(({ path }) => path !== added?.path);
+		const { records, skipped } = readHistory([...others, ...(added === null ? [] : [added])]);
 		return { series: readSeries(records.map(({ record }) => record)), skipped };
 	};
 	const fileFor = (result: RecordedFacts, rows: readonly HistoryRow[]) => {
