@@ -177,3 +177,14 @@ it("the history of a project: a command says what is missing if no history is na
 	const run = await runCli(["history", "import", "out"], { cwd: temporaryFolder() });
 	expectRefusal(run, "Give --folder DIR, or --branch trtgate-history.");
 });
+
+it("trend says what is no history, and which records it skipped if none is left", async () => {
+	const record = "runs/2026/11/20261129T100929Z-local-dd8a96e8225a.json";
+	const cwd = writeProject(temporaryFolder(), { file: "", [`kept/${record}`]: "{" });
+	const file = await runCli(["trend", "file"], { cwd });
+	expect(file).toMatchObject({
+		exit: 3,
+		stderr: expect.stringMatching(/file cannot be read as the folder of a history .*\[history-unreadable\]/),
+	});
+	expectRefusal(await runCli(["trend", "kept"], { cwd }), /has no records\..*\n.*Skipped runs.*not JSON/);
+});

@@ -73,8 +73,14 @@ async function collect(root: string, folder: string, paths: string[]) {
 
 function listed(folder: string) {
 	return readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-		if (errorCode(error) === "ENOENT") return [];
-		throw error;
+		const code = errorCode(error);
+		if (code === "ENOENT") return [];
+		throw new ToolError({
+			code: "history-unreadable",
+			message: `${folder} cannot be read as the folder of a history (${code}).`,
+			fix: "Name the folder that `history.folder` or --folder named, and let this user read it.",
+			cause: error,
+		});
 	});
 }
 

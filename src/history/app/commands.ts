@@ -133,7 +133,8 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	if (records.length === 0) {
 		const fix =
 			"Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
-		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
+		const message = `${store.name} has no records.`;
+		throw new ConfigError({ code: "nothing-to-check", message, fix, excerpt: skipped.slice(0, 5) });
 	}
 	const series = readSeries(records.map(({ record }) => record));
 	const findings = findAlarms(series);
