@@ -1,4 +1,5 @@
-// Error rates of the verdict at load on a GPU: one gate records many pairs of processes, which are then judged eight at a time.
+// Error rates of the verdict at load on a GPU: one gate records many pairs of processes, which are then judged eight at a time;
+// first P99 of base and head in ms, pair by pair.
 //
 //     python bench/load.py --project folder --layers 33 34 --pairs 40      pip install numpy onnx
 //     node bench/load-pairs.ts folder [trtexec]
@@ -15,6 +16,8 @@ import { gpuWatch } from "../src/app/gpu.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 import { defaultMeasure, defaultSettings } from "../src/core/config/defaults.ts";
 import { closedLoopMs, judgePoint, type LoadRun, type ServedRun } from "../src/core/load/measured.ts";
+import { quantile } from "../src/core/stats/quantile.ts";
+import { uniformSource } from "../src/core/stats/random.ts";
 import { childEnvironment, readEnvironment } from "../src/host/adapters/github/env.ts";
 import type { Backend, MeasureResult } from "../src/ports/backend.ts";
 
@@ -100,22 +103,44 @@ function verdictOf(runs: readonly { run: ServedRun; load: LoadRun }[]): string {
 	return verdict;
 }
 
-function count(runs: readonly { run: ServedRun; load: LoadRun }[], step: number): string {
-	const verdicts: string[] = [];
-	for (let from = 0; from + blockSize <= runs.length / 2; from += step)
-		verdicts.push(verdictOf(runs.slice(2 * from, 2 * (from + blockSize))));
+type Pair = readonly { run: ServedRun; load: LoadRun }[];
+
+function tally(name: string, blocks: readonly (readonly Pair[])[]) {
+	const verdicts = blocks.map((block) => verdictOf(block.flat()));
 	const names = [...new Set(verdicts)].sort();
-	return names.map((name) => `${name} ${verdicts.filter((one) => one === name).length}`).join(", ");
+	const shares = names.map((one) => {
+		const count = verdicts.filter((verdict) => verdict === one).length;
+		return `${one} ${count} (${((100 * count) / verdicts.length).toFixed(1)} %)`;
+	});
+	console.log(`${name}: ${shares.join(", ")}`);
+}
+
+/** Without repetition, in any order. */
+function randomBlocks(pairs: readonly Pair[], count: number): Pair[][] {
+	const uniform = uniformSource(1);
+	return Array.from({ length: count }, () => {
+		const keyed = pairs.map((pair) => ({ pair, key: uniform() }));
+		return keyed
+			.sort((left, right) => left.key - right.key)
+			.slice(0, blockSize)
+			.map(({ pair }) => pair);
+	});
 }
 
 const served = await record(resolve(process.argv[2] ?? ""), process.argv[3]);
 const runs = (["base", "head"] as const).map((arm) => served.filter((one) => one.arm === arm));
-const paired = Array.from({ length: Math.min(...runs.map(({ length }) => length)) }, (_, pair) =>
-	runs.map((own) => {
-		const { arm, serviceMs, load } = own[pair]!;
-		return { run: { arm, pair, serviceMs, atRates: [load] }, load };
-	}),
-).flat();
-console.log(
-	`${paired.length / 2} pairs; blocks of ${blockSize}: ${count(paired, blockSize)}; each window of ${blockSize}: ${count(paired, 1)}`,
+const paired = Array.from(
+	{ length: Math.min(...runs.map(({ length }) => length)) },
+	(_, pair): Pair =>
+		runs.map((own) => {
+			const { arm, serviceMs, load } = own[pair]!;
+			return { run: { arm, pair, serviceMs, atRates: [load] }, load };
+		}),
 );
+for (const pair of paired)
+	console.log(pair.map(({ load }) => quantile(load.latencyMs.slice().sort(), 0.99).toFixed(4)).join(" "));
+const starts = paired.map((_, index) => index).filter((index) => index + blockSize <= paired.length);
+const blockAt = (from: number) => paired.slice(from, from + blockSize);
+tally("blocks of 8", starts.filter((from) => from % blockSize === 0).map(blockAt));
+tally("each 8 in a row", starts.map(blockAt));
+tally("any 8", randomBlocks(paired, 1000));

@@ -34,7 +34,7 @@ To the worker:
     {"kind": "start-up", "id": text, "runs": n, "tensors": [...]}    a case, to time its first run and n more
     {"kind": "soak", "id": text, "phase": "same-shape", "shape-changes" or "reloads", "steps", "samples", "budgetMs"}
                                                       repeats the cases before it, in --mode soak
-    {"kind": "load", "id": text, "batched": [name, ...], "minBatch", "maxBatch", "maxDelayMs"}
+    {"kind": "load", "id": text, "batched": [name, ...], "minBatch", "maxBatch", "maxDelayMs", "graph": bool}
                                                       in --mode load; the payload: arrivals of requests, float64 in ms
     {"kind": "together", "id": text, "budgetMs"}      in --mode load, with --beside; "ofBeside": true in a case is for that engine
     {"kind": "end"}                                   no more cases
@@ -54,8 +54,9 @@ memory taken since there is a CUDA context, host memory, what TensorRT, inputs a
 last two only if TensorRT takes an allocator. A step of "reloads" frees engine and context, loads and runs them.
 
 A load serves the arrivals with the case before it. A batch starts when the engine is free and either "maxBatch" requests or
-"maxDelayMs" of the oldest are there; it holds the first items of the inputs in "batched", at least "minBatch". It gives
-{"requests": n}; the payload: n latencies from the arrivals, then by how much each request's batch started late, float64 in ms.
+"maxDelayMs" of the oldest are there; it holds the first items of the inputs in "batched", at least "minBatch". With "graph"
+and nothing "batched", an inference and its copies are one CUDA graph. It gives {"requests": n}; the payload: n latencies from
+the arrivals, then by how much each request's batch started late, float64 in ms.
 
 A "together" runs the case before it of either engine for "budgetMs": each alone, then both at once. It gives {"counts": [n, n,
 n, n]}; the payload: so many times of the first alone and with the other, and of the other alone and with the first.
@@ -280,10 +281,16 @@ class Cuda:
         "cuMemHostRegister_v2": [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint],
         "cuMemHostUnregister": [ctypes.c_void_p],
         "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p],
+        "cuStreamBeginCapture_v2": [ctypes.c_void_p, ctypes.c_int],
+        "cuStreamEndCapture": [ctypes.c_void_p, pointer(ctypes.c_void_p)],
+        "cuGraphInstantiateWithFlags": [pointer(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_ulonglong],
+        "cuGraphLaunch": [ctypes.c_void_p, ctypes.c_void_p],
+        "cuGraphDestroy": [ctypes.c_void_p],
         "cuGetErrorName": [ctypes.c_int, pointer(ctypes.c_char_p)],
         "cuGetErrorString": [ctypes.c_int, pointer(ctypes.c_char_p)],
     }
     non_blocking = 1
+    of_this_thread = 1
     capability_major, capability_minor = 75, 76
 
     def __init__(self, index):
@@ -395,6 +402,21 @@ class Cuda:
 
     def wait(self):
         self.call("cuStreamSynchronize", self.stream)
+
+    def begin_capture(self):
+        self.call("cuStreamBeginCapture_v2", self.stream, self.of_this_thread)
+
+    def end_capture(self):
+        """A graph to launch; None if something that was called cannot be in one."""
+        graph, launched = ctypes.c_void_p(), ctypes.c_void_p()
+        if self.calls["cuStreamEndCapture"](self.stream, ctypes.byref(graph)) != 0 or not graph:
+            return None
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(launched), graph, 0)
+        self.call("cuGraphDestroy", graph)
+        return launched
+
+    def launch(self, graph):
+        self.call("cuGraphLaunch", graph, self.stream)
 
     def is_done(self):
         number = self.calls["cuStreamQuery"](self.stream)
@@ -932,11 +954,14 @@ class Engine:
         if size > self.largest_payload:
             raise Refusal("size", "output %s has %d bytes, an answer may have %d" % (name, size, self.largest_payload), name)
 
-    def fill(self, feeds, payload):
+    def copy_in(self, feeds, payload):
         for name, port in self.inputs.items():
             feed = feeds[name]
             if feed.size > 0 and not port.host:
                 self.cuda.to_device(port.device_buffer.address, payload.address + feed.at, feed.size)
+
+    def fill(self, feeds, payload):
+        self.copy_in(feeds, payload)
         for port in self.outputs:
             self.clear(port)
 
@@ -994,14 +1019,37 @@ class Engine:
             size = byte_count(port.dtype, shape)
             total += size
             self.check_size(total, port.name)
-            if not port.host:
-                port.host_buffer.reserve(size)
-                if size > 0:
-                    self.cuda.to_host(port.host_buffer.address, port.device_buffer.address, size)
+            self.copy_out(port, size)
             tensors.append({"name": port.name, "dtype": port.dtype, "shape": list(shape), "bytes": size})
             parts.append(port.host_buffer.view(size))
         self.cuda.wait()
         return self.profile, tensors, parts
+
+    def copy_out(self, port, size):
+        if port.host:
+            return
+        port.host_buffer.reserve(size)
+        if size > 0:
+            self.cuda.to_host(port.host_buffer.address, port.device_buffer.address, size)
+
+    def capture(self, feeds, payload):
+        """An inference with its copies as a CUDA graph. TensorRT wants a run of these shapes before."""
+        self.run(feeds, payload, 1)
+        # Where the data decides, the host has to wait for the size before it copies.
+        done = all(port.now is not None for port in self.outputs)
+        self.cuda.begin_capture()
+        try:
+            self.copy_in(feeds, payload)
+            done = done and self.context.execute_async_v3(self.cuda.stream)
+            for port in self.outputs if done else ():
+                self.copy_out(port, byte_count(port.dtype, port.now))
+        except RuntimeError:
+            # What TensorRT's Python raises where C++ returns false.
+            done = False
+        graph = self.cuda.end_capture()
+        if not done or graph is None:
+            raise Refusal("execution", "this engine cannot run as a CUDA graph, set measure.cuda-graph to false: %s" % self.logger.take())
+        return graph
 
     def final_shape(self, port):
         if port.now is not None:
@@ -1221,11 +1269,25 @@ def make_server(engine, batched, least):
     return serve
 
 
+def make_graph_server(engine):
+    """Runs the kept case as one launch: the host has little to do, so that its unsteadiness does not sway the engine's time."""
+    graph = engine.capture(*engine.kept[-1])
+
+    def serve(_):
+        engine.cuda.launch(graph)
+        engine.cuda.wait()
+
+    return serve
+
+
 def run_load(engine, header, payload):
     arrivals = array.array("d", bytes(payload))
     if not engine.kept:
         raise Refusal("execution", "the inputs to serve did not run")
-    serve = make_server(engine, header["batched"], header["minBatch"])
+    batched = header["batched"]
+    # A graph has one size.
+    as_graph = header["graph"] and not batched
+    serve = make_graph_server(engine) if as_graph else make_server(engine, batched, header["minBatch"])
     gc.disable()
     try:
         seconds = array.array("d", (ms / 1e3 for ms in arrivals))

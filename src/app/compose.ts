@@ -72,8 +72,8 @@ export function compose(
 		void processes.killAll();
 	};
 	const ports: Ports = {
-		files: fileStore(),
-		models: { ...fileModelReader(), patterns: readPatterns },
+		files: fileStore(world.progress),
+		models: { ...fileModelReader(world.progress), patterns: readPatterns },
 		tensors: fileTensorReader(),
 		calibrationData: findCalibrationData,
 		backend,

@@ -21,6 +21,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import { openHistory } from "../history/adapters/history.ts";
 import type { RunEvent } from "../host/formats/github/event.ts";
+import type { ArmFolder } from "../stages/prepared.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
 import { isReview } from "./arms/find-base.ts";
@@ -234,15 +235,17 @@ function selected(config: Config, { only = "", shapes = {} }: ConfigOptions) {
 export type Sides = ReturnType<typeof twoSides>;
 
 export function twoSides({ own, options }: Opened, { baseConfig, rules, folders }: OpenedArms) {
-	const hasBase = folders.some(({ arm }) => arm === "base");
+	const base = folders.find(({ arm }) => arm === "base");
 	const decides = options.event === undefined || isReview(options.event);
 	const broken = [rules, baseConfig].find((side) => side.state === "broken");
 	const held = decides && broken === undefined && rules.state === "read" ? rules.config : undefined;
 	const name = basename(own.config.path);
 	const notes: string[] = [];
-	if (hasBase && baseConfig.state === "absent")
-		notes.push(`The base has no ${name}: the head's recipes and rules were used for both sides.`);
-	if (hasBase && options.config !== undefined && options.workspace === undefined)
+	if (base !== undefined && baseConfig.state === "absent")
+		notes.push(
+			`The base has no ${name} (looked for ${placeIn(base, name)}): the head's recipes and rules, of ${own.config.path}, were used for both sides.`,
+		);
+	if (base !== undefined && options.config !== undefined && options.workspace === undefined)
 		notes.push(`${own.config.path} was used for both sides.`);
 	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
 	return {
@@ -252,4 +255,10 @@ export function twoSides({ own, options }: Opened, { baseConfig, rules, folders 
 		baseConfigFault: broken?.state === "broken" ? broken.why : undefined,
 		notes,
 	};
+}
+
+function placeIn({ path, root, source: { label, commit = "" } }: ArmFolder, name: string) {
+	if (root === undefined) return `${name} in the folder ${label}`;
+	const named = commit.startsWith(label) ? "" : `${label}, `;
+	return `${relative(root, join(path, name))} in ${named}commit ${commit.slice(0, 7)}`;
 }

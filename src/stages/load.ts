@@ -62,7 +62,8 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 	);
 	const { maxDelayMs, maxBatch: most = Infinity } = measure.load;
 	const maxBatch = Math.min(most, batches.at(-1) ?? 1);
-	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs };
+	const graph = measure.cudaGraph && timed.head.spec.engine.tensorrt.dla === undefined;
+	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs, graph };
 	return { head: timed.head, load, timed, batches: [minBatch, ...larger], request };
 }
 

@@ -11,6 +11,8 @@ import type { ModelOnDisk } from "../ports/world.ts";
 export interface ArmFolder {
 	arm: Arm;
 	path: string;
+	/** Of the commit's checkout; absent for a folder of the user's. */
+	root?: string;
 	source: ArmSource;
 	/** Why files are still Git LFS pointers: a sentence, and a fix. */
 	lfsProblem?: { reason: string; fix: string };

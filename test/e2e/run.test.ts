@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
@@ -171,4 +171,21 @@ it("report renders again, byte for byte", async () => {
 	const run = await runCli(["report", "out"], { cwd: folder });
 	expect(run.exit).toBe(1);
 	expect(read()).toEqual(before);
+});
+
+it("report of a folder that holds only result.json names and links only what it writes there", async () => {
+	const folder = temporaryFolder();
+	const { files } = wrong.result;
+	expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(["logs", "engines"]));
+	mkdirSync(join(folder, "logs"));
+	copyFileSync(join(wrong.folder, "out", "result.json"), join(folder, "result.json"));
+	const run = await runCli(["report", "."], { cwd: folder });
+	expect(run.exit).toBe(1);
+	const page = readFileSync(join(folder, "report.html"), "utf8");
+	const linked = [...page.matchAll(/href="\.\/([^"]*)"/g)].map(([, path = ""]) => path);
+	expect(linked.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
+	expect(linked).toContain("logs");
+	expect(linked).toContain("report.html");
+	expect(run.stdout).toMatch(/^logs /m);
+	expect(run.stdout).not.toMatch(/^engines /m);
 });

@@ -73,14 +73,33 @@ it("a first change, whose base has no config, uses the head's for both sides and
 	const cwd = repositoryOf(models, { "trtgate.yml": config });
 	const { run, result, notes } = await gate(cwd, "--base", "HEAD~1");
 	expectExit(run, 0);
+	const commit = git(cwd, "rev-parse", "--short=7", "HEAD~1");
 	expect(notes()).toContain(
-		"The base has no trtgate.yml: the head's recipes and rules were used for both sides.",
+		`The base has no trtgate.yml (looked for trtgate.yml in HEAD~1, commit ${commit}): the head's recipes and rules, of trtgate.yml, were used for both sides.`,
 	);
 	expect(result().builds.map(({ arm, state }) => [arm, state])).toEqual([
 		["base", "built"],
 		["head", "built"],
 	]);
 	expect(result().gates.filter(({ gate }) => gate === "limit-change" || gate === "coverage")).toEqual([]);
+});
+
+it("a base without a config is named by the path and the commit or folder in which it was looked for", async () => {
+	const { "trtgate.yml": _, ...models } = project;
+	const below = (files: Files) =>
+		Object.fromEntries(Object.entries(files).map(([name, file]) => [`nets/${name}`, file]));
+	const cwd = repositoryOf(below(models), below({ "trtgate.yml": config }));
+	const commit = git(cwd, "rev-parse", "HEAD~1");
+	const rest = "the head's recipes and rules, of nets/trtgate.yml, were used for both sides.";
+	const atCommit = await gate(cwd, "--base", commit.slice(0, 7), "--head", "nets");
+	expectExit(atCommit.run, 0);
+	expect(atCommit.notes()).toContain(
+		`(looked for nets/trtgate.yml in commit ${commit.slice(0, 7)}): ${rest}`,
+	);
+	writeProject(join(cwd, "old"), models);
+	const inFolder = await gate(cwd, "--base", "old", "--head", "nets");
+	expectExit(inFolder.run, 0);
+	expect(inFolder.notes()).toContain(`(looked for trtgate.yml in the folder old): ${rest}`);
 });
 
 it("a base whose config cannot be read warns, with the fault", async () => {

@@ -67,7 +67,7 @@ it("settings of TensorRT put every child on the slice of a GPU, as its device 0"
 		config: [looks, ["    golden: golden/golden.json\n", ""]] as const,
 		argv: ["--device", device],
 	};
-	const replay = { comparison: "same-model", smi: "steady=yes slice=1g.18gb" } as const;
+	const replay = { comparison: "same-model", smi: "steady=yes driver=610 slice=1g.18gb" } as const;
 	const { run, folder, result } = await gateReplay(replay, change);
 	expectExit(run, 0);
 	const asked = askedOf(folder);

@@ -60,6 +60,8 @@ export interface FakePlan {
 	loadMs?: number;
 	/** How long the GPU is busy, by batch. */
 	serviceMs?: number[];
+	/** As an engine whose work waits for the host. */
+	refusesCapture?: boolean;
 	/** Once, in its nth run. */
 	stall?: { run: number; ms: number };
 	/** virtual: only sleeping and reading the clock take time. */

@@ -10,16 +10,20 @@ import { findWeights, readOnnx } from "../../formats/onnx/reader.ts";
 import type { WeightLocation } from "../../golden/core/record/defects/weights.ts";
 import { elementCount } from "../../golden/core/tensor/tensor.ts";
 import type { Reference } from "../../ports/reference.ts";
-import type { ModelOnDisk, ModelReader, PatternReader } from "../../ports/world.ts";
+import type { ModelOnDisk, ModelReader, PatternReader, Progress } from "../../ports/world.ts";
 import { fileSource, type InputFile, openInput, withInput } from "../process/input-file.ts";
-import { hashFile, hashOfLines, hashOpen } from "./store.ts";
+import { hashFile, hashOfLines, hashOpen, watchReading } from "./store.ts";
 
-export function fileModelReader(): ModelReader {
+/** @param stage where no stage is open yet. */
+export function fileModelReader(progress?: Progress, stage?: string): ModelReader {
 	return {
 		read: (path) =>
 			withInput(path, inputKinds.model, async (input) => {
 				const model = readStructure(input, path);
-				return { ...model, sha256: await hashModel(input.file, model.external) };
+				const sizes = model.external.map((data) => (data.path === null ? 0 : (sizeOfFile(data.path) ?? 0)));
+				const total = sizes.reduce((sum, size) => sum + size, input.facts.size);
+				const onRead = watchReading(total, progress, stage);
+				return { ...model, sha256: await hashModel(input.file, model.external, onRead) };
 			}),
 	};
 }
@@ -28,13 +32,19 @@ export function fileModelReader(): ModelReader {
  * With external data, this is the hash of the sorted lines `sha256  location`; the model's own location is `-`. In a shell:
  * `{ sha256sum < model.onnx; sha256sum weights.bin; } | LC_ALL=C sort | sha256sum`.
  */
-async function hashModel(file: number, external: readonly ExternalFile[]) {
-	const own = await hashOpen(file);
+async function hashModel(
+	file: number,
+	external: readonly ExternalFile[],
+	onRead: ReturnType<typeof watchReading>,
+) {
+	const own = await hashOpen(file, onRead);
 	if (external.length === 0) return own;
 	const lines = [`${own}  -`];
 	for (const { path, location, problem } of external) {
 		const isThere = path !== null && problem !== "missing";
-		lines.push(`${isThere ? await hashFile(path, inputKinds.model) : (problem ?? "missing")}  ${location}`);
+		lines.push(
+			`${isThere ? await hashFile(path, inputKinds.model, onRead) : (problem ?? "missing")}  ${location}`,
+		);
 	}
 	return hashOfLines(lines);
 }

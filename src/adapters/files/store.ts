@@ -6,12 +6,13 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ConfigError } from "../../core/errors.ts";
 import { type InputKind, inputKinds } from "../../core/input-kind.ts";
-import type { Files } from "../../ports/world.ts";
+import { formatBytes } from "../../core/text/units.ts";
+import type { Files, Progress } from "../../ports/world.ts";
 import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
 import { describeOwner, type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
-export function fileStore(): Files {
+export function fileStore(progress?: Progress): Files {
 	return {
 		readText: readInputText,
 		readBytes: readInput,
@@ -22,7 +23,8 @@ export function fileStore(): Files {
 			return found?.isFile() ? found.size : null;
 		},
 		changedMs: async (path) => (await nullIfMissing(stat(path), path))?.ctimeMs ?? null,
-		sha256: hashFile,
+		sha256: (path, kind) =>
+			withInput(path, kind, ({ file, facts }) => hashOpen(file, watchReading(facts.size, progress))),
 		realPath: (path) => nullIfMissing(realpath(path), path),
 		makeFolder: makeFolders,
 	};
@@ -72,17 +74,37 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
 const blockBytes = 1024 * 1024;
 const readBlock = promisify(read);
 
-export function hashFile(path: string, kind: InputKind): Promise<string> {
-	return withInput(path, kind, ({ file }) => hashOpen(file));
+const longReadBytes = 1024 ** 3;
+const shownEveryBytes = longReadBytes / 16;
+
+/** Shows how much of a long read is done: as a stage of its own, or as the detail of the item that is open. */
+export function watchReading(total: number, progress?: Progress, stage?: string) {
+	if (progress === undefined || total < longReadBytes) return undefined;
+	if (stage !== undefined) progress.stage(stage, 0);
+	let done = 0;
+	let next = shownEveryBytes;
+	return (bytes: number) => {
+		done += bytes;
+		if (done >= total)
+			return stage === undefined ? progress.detail("") : progress.done(`${formatBytes(total)} read`);
+		if (done < next) return;
+		next = done + shownEveryBytes;
+		progress.detail(`${formatBytes(done)} of ${formatBytes(total)} read`);
+	};
 }
 
-export async function hashOpen(file: number): Promise<string> {
+export function hashFile(path: string, kind: InputKind, onRead?: (bytes: number) => void): Promise<string> {
+	return withInput(path, kind, ({ file }) => hashOpen(file, onRead));
+}
+
+export async function hashOpen(file: number, onRead?: (bytes: number) => void): Promise<string> {
 	const hash = createHash("sha256");
 	const block = new Uint8Array(blockBytes);
 	for (let position = 0; ; ) {
 		const { bytesRead } = await readBlock(file, block, 0, blockBytes, position);
 		if (bytesRead === 0) return hash.digest("hex");
 		hash.update(block.subarray(0, bytesRead));
+		onRead?.(bytesRead);
 		position += bytesRead;
 	}
 }

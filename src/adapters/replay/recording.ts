@@ -7,7 +7,7 @@ import type { DType } from "../../../generated/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
 import { BugError } from "../../core/errors.ts";
 
-interface RecordedMachine {
+export interface RecordedMachine {
 	facts: BackendFacts;
 	fingerprint: Readonly<Record<string, string>>;
 	notes: readonly string[];
@@ -24,7 +24,7 @@ export interface RecordedRun {
 }
 
 /** Stored as the difference from the golden, which compresses well. */
-interface RecordedOutput {
+export interface RecordedOutput {
 	dtype: DType;
 	shape: readonly number[];
 	differences: string;

@@ -228,8 +228,7 @@ async function checkOut(
 	const lfsProblem = (await fetchLfsFiles(lfs, gitIn(root, processes, access))) ?? undefined;
 	if (lfsProblem !== undefined) opening.notes.push(lfsProblem.reason);
 	return {
-		arm,
-		path,
+		...{ arm, path, root },
 		source: { ...source, commit },
 		whyAbsent: (file) => whyAbsent(file, path, gitIn(path, processes)),
 		lfsProblem,

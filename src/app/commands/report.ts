@@ -1,5 +1,6 @@
 // `trtgate report`: renders reports again, or merges results.
 
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
@@ -35,8 +36,12 @@ async function again(args: ReportArguments, terminal: Terminal) {
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
 	}
 	const folder = args.positionals[0] ?? ".";
-	const { result } = await readResult(join(folder, reportFiles.result), terminal.cwd);
+	const { result: read } = await readResult(join(folder, reportFiles.result), terminal.cwd);
 	const outFolder = resolve(terminal.cwd, folder);
+	const written = new Set(reportList.map(({ path }) => path));
+	// A result is often kept or sent without its samples, logs and engines.
+	const files = read.files.filter(({ path }) => written.has(path) || existsSync(join(outFolder, path)));
+	const result = { ...read, files };
 	await checkOutFolder(outFolder, terminal);
 	await renderReport(result, outFolder, fileStore());
 	return { result, outFolder };

@@ -14,6 +14,8 @@ export interface LoadRequest {
 	minBatch: number;
 	maxBatch: number;
 	maxDelayMs: number;
+	/** Whether requests of one size run as a CUDA graph. */
+	graph: boolean;
 }
 
 /** In ms, request by request: the latency from the arrival, and by how much its batch started late. */

@@ -61,7 +61,7 @@ export async function withGoldenPorts<Result>(
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),
-		models: fileModelReader(),
+		models: fileModelReader(progress, "model"),
 		tensors: fileTensorReader(),
 		reference: { ...reference, weights: readWeights },
 		clock: systemClock(),

@@ -14,7 +14,7 @@ import { confine } from "../../stages/resolve-in-workspace.ts";
 import { isSameCase, underLimitsOf, validateAgainstModel } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/record/sensitivity.ts";
-import type { Tensor } from "../core/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../core/tensor/tensor.ts";
 import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
@@ -30,6 +30,7 @@ type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
 const manyCases = 1000;
 const casesBetweenLabels = 100;
+const longReadBytes = 1024 ** 3;
 
 interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
@@ -130,11 +131,14 @@ export async function readGolden(
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts) {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
-	const progress = total >= manyCases ? ports.progress : undefined;
+	const hasMany = total >= manyCases;
+	const bytes = manifest.cases.flatMap(({ outputs }) => Object.values(outputs).map(tensorBytes));
+	const isLong = hasMany || bytes.reduce((sum, each) => sum + each, 0) >= longReadBytes;
+	const progress = isLong ? ports.progress : undefined;
+	const every = hasMany ? casesBetweenLabels : 1;
 	progress?.stage("goldens", 0);
 	for (const [index, golden] of manifest.cases.entries()) {
-		if (index % casesBetweenLabels === 0)
-			progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
+		if (index % every === 0) progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
 		watch.see(await readTensors(golden.outputs, folder, ports));
 	}
 	progress?.done(`${formatCount(total)} golden cases of ${manifest.goldenId} read`);

@@ -22,6 +22,7 @@ import {
 	integerField as integer,
 	joinBytes as joined,
 } from "../../../src/formats/onnx/write.ts";
+import { silent } from "../../support/fakes.ts";
 import { externalTensor, graph, model, tensor } from "../../support/onnx-writer.ts";
 import {
 	expectFault,
@@ -141,4 +142,17 @@ it("follows external data through links beside each other, as model caches keep 
 	symlinkSync("../../blobs/aaa", join(snapshot, "m.onnx"));
 	symlinkSync("../../blobs/bbb", join(snapshot, "w.bin"));
 	expect(await externalOf(join(snapshot, "m.onnx"))).toMatchObject([{ problem: null }]);
+});
+
+it("shows how much of a model and its data of 1 GiB in all is read", async () => {
+	const data = ["a.bin", "b.bin"];
+	const initializers = data.map((location) => externalTensor(location, [1], { location }));
+	const folder = folderWith({ "m.onnx": model({ initializers }), "a.bin": "", "b.bin": "" });
+	for (const name of data) truncateSync(join(folder, name), 2 ** 29);
+	// Stops the reading, which would take seconds.
+	const detail = (text: string) => {
+		throw new Error(text);
+	};
+	const reading = fileModelReader({ ...silent, detail }).read(join(folder, "m.onnx"));
+	await expect(reading).rejects.toThrow("64.0 MiB of 1.00 GiB read");
 });

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, truncateSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { fileStore, lockFolder } from "../../../src/adapters/files/store.ts";
+import { fileStore, lockFolder, watchReading } from "../../../src/adapters/files/store.ts";
 import { inputKinds } from "../../../src/core/input-kind.ts";
+import { silent } from "../../support/fakes.ts";
 import { expectFault, folderWith, temporaryFolder } from "../../support/project.ts";
 
 const files = fileStore();
@@ -109,4 +110,42 @@ it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
 
 it("lockFolder reports a folder that cannot be written", async () => {
 	await expectFault(lockFolder(join(process.execPath, "out")), "output-unwritable");
+});
+
+const mebibyte = 2 ** 20;
+
+it.each([
+	{ total: 1023 * mebibyte, stage: "model", calls: [] },
+	{
+		total: 1100 * mebibyte,
+		calls: ["detail 500 MiB of 1.07 GiB read", "detail 1000 MiB of 1.07 GiB read", "detail "],
+	},
+	{
+		total: 1100 * mebibyte,
+		stage: "model",
+		calls: [
+			"stage model",
+			"detail 500 MiB of 1.07 GiB read",
+			"detail 1000 MiB of 1.07 GiB read",
+			"done 1.07 GiB read",
+		],
+	},
+])("watchReading of $total bytes, in stage $stage, shows $calls", ({ total, stage, calls }) => {
+	const shown: string[] = [];
+	const note = (kind: string) => (text: string) => void shown.push(`${kind} ${text}`);
+	const progress = { stage: note("stage"), item: note("item"), detail: note("detail"), done: note("done") };
+	const onRead = watchReading(total, progress, stage);
+	for (const bytes of [500, 1, 499, 100]) onRead?.(bytes * mebibyte);
+	expect(shown).toEqual(calls);
+});
+
+it("shows how much of a file of 1 GiB is hashed", async () => {
+	const path = join(folderWith({ "big.plan": "" }), "big.plan");
+	truncateSync(path, 1024 * mebibyte);
+	// Stops the reading, which would take seconds.
+	const detail = (text: string) => {
+		throw new Error(text);
+	};
+	const hashing = fileStore({ ...silent, detail }).sha256(path, inputKinds.asset);
+	await expect(hashing).rejects.toThrow("64.0 MiB of 1.00 GiB read");
 });

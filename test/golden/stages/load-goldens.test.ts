@@ -22,7 +22,7 @@ import { loaded } from "../../core/config/load.ts";
 import { recordedCases, recordedVersions } from "../../formats/trtexec/recorded.ts";
 import { silent } from "../../support/fakes.ts";
 import { collect } from "../../support/golden-stream.ts";
-import { type AtEnd, temporaryFolder } from "../../support/project.ts";
+import { type AtEnd, temporaryFolder, writeProject } from "../../support/project.ts";
 import { recordedRuns, replayGoldenRuns, writeRecordedGolden } from "../../support/recorded-goldens.ts";
 
 interface Recorded {
@@ -164,9 +164,10 @@ async function bed(recorded: Recorded) {
 	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
 }
 
-function load({ spec, model, folder }: Bed) {
+function load({ spec, model, folder }: Bed, progress = silent) {
 	const models = [{ state: "ready", spec, arm: "head", model }] as const;
-	return loadGoldens({ models, changed: new Set(), headFolder: folder, limitsOfBase: false }, ports);
+	const input = { models, changed: new Set<string>(), headFolder: folder, limitsOfBase: false };
+	return loadGoldens(input, { ...ports, progress });
 }
 
 async function judge({ recorded, folder, manifest, model, spec }: Bed) {
@@ -262,4 +263,18 @@ it("are taken as goldens before any engine runs, but for those of NaN", async ()
 			{ code: "golden-uninformative", message: expect.stringMatching(message) },
 		]);
 	}
+});
+
+it("goldens of 1 GiB show which case is read, and small ones nothing", async () => {
+	const made = await bed(table[0] as Recorded);
+	const { folder, manifest } = made;
+	const shown: string[] = [];
+	const note = (text: string) => void shown.push(text);
+	const progress = { ...silent, stage: note, detail: note };
+	expect((await load(made, progress)).faults.size).toBe(0);
+	expect(shown).toEqual([]);
+	for (const file of Object.values(manifest.cases[0]?.outputs ?? {})) file.shape = [2 ** 28];
+	writeProject(folder, { "golden.json": JSON.stringify(manifest) });
+	expect((await load(made, progress)).faults.size).toBe(1);
+	expect(shown).toEqual(["goldens", `case 1 of ${manifest.cases.length}`]);
 });

@@ -1,5 +1,5 @@
 // Stands in for nvidia-smi: replays captured CSV. Options before its own arguments, as name=value:
-// samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N slice=PROFILE fault=NAME[:ROW].
+// samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N slice=PROFILE driver=610 fault=NAME[:ROW].
 // Faults, from that row of samples on: hang, lost, na, columns, end; at the start: silent,
 // no-driver, no-devices, deaf (hangs and ignores SIGTERM).
 import { readFileSync } from "node:fs";
@@ -109,7 +109,9 @@ else if (args.includes("-L")) {
 		say(`  MIG ${own.get("slice")}     Device  0: (UUID: MIG-00000000-0000-0000-0000-000000000001)`);
 } else if (args[0] === "--version")
 	say(
-		'NVIDIA-SMI version  : 610.57.04\nCUDA version        : Deprecated, see "CUDA UMD version" instead\nCUDA UMD version    : 13.3',
+		own.get("driver") === "610"
+			? 'NVIDIA-SMI version  : 610.57.04\nCUDA version        : Deprecated, see "CUDA UMD version" instead\nCUDA UMD version    : 13.3'
+			: read("h200-version.txt").trimEnd(),
 	);
 else if (args[0] === "dmon") {
 	if (own.has("gpm")) replayLines(read(own.get("gpm")).trimEnd().split("\n"));

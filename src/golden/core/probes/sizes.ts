@@ -47,18 +47,22 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 		const rows = Math.max(least, ...more);
 		const pool = makePool(subject, batch, { sizes, rows, caseIndex: 1 + cases.length });
 		if (typeof pool === "string") return pool;
-		const send = (rows: number, again = "") => caseOf(`${id}-${rows}${again}`, pool, upTo(rows));
-		const first = send(least);
-		const isAlone = more.length === 0;
-		const others = isAlone ? [send(least, "-again")] : more.map((rows) => send(rows));
-		const [arithmetic, shared] = isAlone ? (["same", null] as const) : (["other", upTo(least)] as const);
-		cases.push(first, ...others);
-		for (const other of others)
-			comparisons.push({
-				...compareViews(arithmetic, [first.id, shared], [other.id, shared]),
-				isBetween,
-				at: describe(sizes, batch, [least, other.batch ?? 1]),
-			});
+		const own = upTo(least);
+		const first = caseOf(`${id}-${least}`, pool, own);
+		const compare = (other: ProbeCase, views: Comparison) => {
+			cases.push(other);
+			comparisons.push({ ...views, isBetween, at: describe(sizes, batch, [least, other.batch ?? 1]) });
+		};
+		cases.push(first);
+		if (more.length === 0) {
+			const other = { ...first, id: `${first.id}-again` };
+			compare(other, compareViews("same", [first.id, null], [other.id, null]));
+		}
+		for (const rows of more) {
+			// The last row is the first once more: where only the first is right, shared rows at the front do not tell.
+			const other = caseOf(`${id}-${rows}`, pool, [...upTo(rows - 1), 0]);
+			compare(other, compareViews("other", [first.id, [...own, 0]], [other.id, [...own, rows - 1]]));
+		}
 	}
 	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed.";
 	return { cases, comparisons, note: omitted };

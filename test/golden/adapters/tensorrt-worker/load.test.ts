@@ -18,8 +18,8 @@ const plan: FakePlan = {
 	clock: "virtual",
 };
 const table = [10, 12, 14, 16, 18, 20, 22, 24];
-const single = { batched: [], minBatch: 1, maxBatch: 1, maxDelayMs: 0 };
-const batcher = { batched: ["x"], minBatch: 1, maxBatch: 8, maxDelayMs: 0 };
+const single = { batched: [], minBatch: 1, maxBatch: 1, maxDelayMs: 0, graph: false };
+const batcher = { batched: ["x"], minBatch: 1, maxBatch: 8, maxDelayMs: 0, graph: true };
 
 async function serve(engine: Partial<FakePlan>, items: number, ...loads: LoadRequest[]): Promise<LoadRun[]> {
 	const folder = temporaryFolder();
@@ -102,6 +102,24 @@ suite("a schedule", () => {
 		const loop = new Float64Array(3000).fill(10);
 		loop[1000] = 1010;
 		expect(at(loop, 0.99)).toBe(10);
+	});
+
+	it("is served by a CUDA graph as without", async () => {
+		const arrivalsMs = poisson(80, 1000);
+		const load = { ...single, arrivalsMs };
+		const [plain, graph] = await serve({ serviceMs: [10] }, 1, load, { ...load, graph: true });
+		expectClose(graph!.latencyMs, plain!.latencyMs, clockMs);
+	});
+
+	it.each([
+		["whose work waits for the host", { refusesCapture: true }],
+		[
+			"of a size that the data decides",
+			{ outputs: [{ ...plan.outputs[0]!, dtype: "INT64", op: "nonzero" }] },
+		],
+	])("is refused for an engine %s, with the remedy", async (_, engine) => {
+		const load = { ...single, arrivalsMs: poissonArrivals(1, 10, 1), graph: true };
+		await expect(serve(engine, 1, load)).rejects.toThrow(/CUDA graph, set measure.cuda-graph to false/);
 	});
 
 	it("without inputs is refused", async () => {

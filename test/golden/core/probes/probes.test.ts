@@ -342,6 +342,11 @@ describe("judgeProbes", () => {
 			{ ...allOf("agrees"), "batch-size": "differs", "profile-sizes": "differs" },
 		],
 		[
+			"its place in the largest batch",
+			(row, { place, batch }) => row.map((value) => value + (batch.length === 6 ? place : 0)),
+			{ ...allOf("agrees"), "profile-sizes": "differs" },
+		],
+		[
 			"chance",
 			(row, { call }) => row.map((value) => value + call),
 			{ ...allOf("skipped"), determinism: "differs" },

@@ -253,6 +253,9 @@ class IExecutionContext:
         return (ctypes.c_float * (size // 4)).from_address(self.addresses[name])
 
     def execute_async_v3(self, stream):
+        if stream in cuda.captures:
+            cuda.captures[stream].append(lambda: self.execute_async_v3(stream))
+            return not self.engine.plan.get("refusesCapture")
         self.runs += 1
         self.engine.spill("run")
         self.serve(stream)

@@ -8,6 +8,9 @@ memory = {}
 locked = set()
 state = {"lost": 0, "bytes_left": 1 << 40, "taken": 0, "busy_until": 0.0, "streams": 0}
 done_at = {}
+# What streams that capture were asked for, and what graphs repeat.
+captures = {}
+graphs = {}
 errors = {2: (b"CUDA_ERROR_OUT_OF_MEMORY", b"out of memory"), 700: (b"CUDA_ERROR_ILLEGAL_ADDRESS", b"an illegal memory access was encountered")}
 
 
@@ -52,6 +55,9 @@ def get_memory(free, total):
 
 
 def move(target, source, size, stream):
+    if stream in captures:
+        captures[stream].append(lambda: move(target, source, size, stream))
+        return 0
     ctypes.memmove(target, source, size)
     return 0
 
@@ -81,6 +87,9 @@ def work(seconds, stream):
 
 
 def wait(stream):
+    if stream in captures:
+        captures[stream].append(None)
+        return 900
     clock.wait_until(done_at.get(stream, 0.0))
     return state["lost"]
 
@@ -88,6 +97,30 @@ def wait(stream):
 def query(stream):
     clock.pass_by(2e-5)
     return 600 if time.perf_counter() < done_at.get(stream, 0.0) else state["lost"]
+
+
+def begin_capture(stream, mode):
+    captures[stream] = []
+    return 0
+
+
+def end_capture(stream, target):
+    """Waiting for a stream that captures spoils the graph."""
+    asked = captures.pop(stream)
+    target._obj.value = len(graphs) + 1
+    graphs[len(graphs) + 1] = asked
+    return 901 if None in asked else 0
+
+
+def instantiate(target, graph, flags):
+    target._obj.value = graph.value
+    return 0
+
+
+def launch(graph, stream):
+    for call in graphs[graph.value]:
+        call()
+    return 0
 
 
 def create_stream(target, flags):
@@ -125,6 +158,11 @@ class Driver:
         self.cuMemHostRegister_v2 = lock_pages
         self.cuMemHostUnregister = unlock_pages
         self.cuMemsetD8Async = fill
+        self.cuStreamBeginCapture_v2 = begin_capture
+        self.cuStreamEndCapture = end_capture
+        self.cuGraphInstantiateWithFlags = instantiate
+        self.cuGraphLaunch = launch
+        self.cuGraphDestroy = lambda graph: 0
         self.cuGetErrorName = explain(0)
         self.cuGetErrorString = explain(1)
 
