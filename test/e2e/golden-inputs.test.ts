@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
+import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { expectExit, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { encoder, oracle } from "../support/text-encoder.ts";
 
@@ -46,4 +47,21 @@ it("golden record makes a case of each line of text, and records the stored ids 
 	const again = await golden(`${record} --reason Again.`, cwd);
 	expectExit(again, 0);
 	expect(again.stdout).toContain("Nothing was written");
+});
+
+it("golden record names the real inputs that hold NaN or infinity", async () => {
+	const npy = (first: number) => {
+		const values = Float32Array.from([first, 1, 2, 3, 4, 5, 6, 7]);
+		return encodeNpy({ dtype: "float32", shape: [1, 8], data: new Uint8Array(values.buffer) });
+	};
+	const cwd = writeProject(temporaryFolder(), {
+		"net.onnx": "fixture:model.onnx",
+		"in/good.npy": npy(0),
+		"in/odd.npy": npy(Number.NaN),
+	});
+	const run = await golden("record net.onnx --out golden --inputs in --quiet --time-limit 10m", cwd);
+	expect(run.stderr).toContain(
+		'note: Values are NaN or infinite in "x" of case "odd": leave these cases out',
+	);
+	expect(run.stderr).not.toContain("good");
 });

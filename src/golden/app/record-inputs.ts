@@ -27,11 +27,13 @@ import {
 } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
+import { listNames } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { Picture } from "../core/manifest/draft.ts";
 import { findInputMisfit } from "../core/manifest/draft.ts";
 import { namedBatch } from "../core/probes/subject.ts";
+import { tensorStatistics } from "../core/tensor/values.ts";
 import type { RecordBudget } from "../stages/budget.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
@@ -203,7 +205,21 @@ async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 		recipes: recipesOf(inputs, generating(finding)),
 	});
 	checkShown(found.cases, finding);
-	return found;
+	return { ...found, notes: [...found.notes, ...notFinite(found.cases)] };
+}
+
+function notFinite(cases: readonly CaseToRecord[]) {
+	const found = cases.flatMap(({ id, inputs }) =>
+		Object.entries(inputs).flatMap(([name, tensor]) => {
+			const { nan, inf } = tensorStatistics(tensor);
+			return nan + inf === 0 ? [] : [`${quoteName(name)} of case ${quoteName(id)}`];
+		}),
+	);
+	return found.length === 0
+		? []
+		: [
+				`Values are NaN or infinite in ${listNames(found, 3)}: leave these cases out, unless the model is made for them.`,
+			];
 }
 
 function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding) {
