@@ -216,6 +216,14 @@ workloads: [{ batch: 8 }] → workloads: []
 		files: (at) => cpSync(at("models/segmenter.onnx"), at("models/masks.onnx")),
 	},
 	row("engine renamed, another network", "{ fp16: { precision", "{ half: { precision"),
+	{
+		change: "engine and model file renamed, another network",
+		config: [
+			["{ fp16: { precision", "{ half: { precision"],
+			["onnx: models/classifier.onnx", "onnx: models/other.onnx"],
+		],
+		files: (at) => cpSync(at("models/classifier.onnx"), at("models/other.onnx")),
+	},
 	fileKey(accepted("0123456789abcdef"), "`accept` without the engine's hash"),
 	fileKey(accepted("RECIPE"), "`accept` of more than the change needs, hash right"),
 	filed("`golden.json`: looser limits", (at) => editGolden(at(manifest), loosen)),

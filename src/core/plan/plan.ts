@@ -95,9 +95,11 @@ export function findCounterparts(
 	const pairs = head
 		.filter(({ id }) => !found.has(id))
 		.flatMap((spec) =>
-			[...left]
-				.filter((other) => isSameContent(other, spec))
-				.map((other) => ({ spec, other, score: likeness(other, spec) })),
+			[...left].flatMap((other) => {
+				const isSame = isSameContent(other, spec);
+				const isLike = isSame || other.engine.onnx === spec.engine.onnx;
+				return isLike ? [{ spec, other, score: (isSame ? 16 : 0) + likeness(other, spec) }] : [];
+			}),
 		);
 	for (const { spec, other } of pairs.sort((one, two) => two.score - one.score)) {
 		if (found.has(spec.id) || !left.has(other)) continue;

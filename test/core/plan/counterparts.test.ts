@@ -22,10 +22,13 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec) => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts finds a renamed engine by the same content only", () => {
-	const [base, head] = [[spec("net/old")], [spec("net/new")]];
-	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
-	expect(findCounterparts(base, head, never).size).toBe(0);
+it("findCounterparts finds a renamed engine by the same content, else by the same path", () => {
+	const base = [spec("net/old"), spec("net/older", { onnx: "older.onnx" })];
+	const [head, moved] = [spec("net/new"), spec("net/new", { onnx: "new.onnx" })];
+	expect([...findCounterparts(base, [head], never)]).toEqual([["net/new", "net/old"]]);
+	expect([...findCounterparts(base, [head], (one) => one === base[1])]).toEqual([["net/new", "net/older"]]);
+	expect([...findCounterparts(base, [moved], always)]).toEqual([["net/new", "net/old"]]);
+	expect(findCounterparts(base, [moved], never).size).toBe(0);
 });
 
 it("findCounterparts prefers the most similar of several engines of one file", () => {
