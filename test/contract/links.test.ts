@@ -1,14 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-
-const folders = ["bench", "docs", "examples", "golden-schema", "worker", "workflows-examples"];
-const pages = [
-	...readdirSync("."),
-	...folders.flatMap((folder) =>
-		readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
-	),
-].filter((path) => path.endsWith(".md"));
+import { readSurfaces } from "../../scripts/actions-table.ts";
+import { codeSpansOf, pages } from "../support/pages.ts";
 
 const proseOf = (path: string): string =>
 	readFileSync(path, "utf8")
@@ -29,15 +23,27 @@ function anchorsOf(path: string): Set<string> {
 	return new Set(anchors);
 }
 
+const repositoryPath =
+	/^(src|docs|test|scripts|worker|data|bench|examples|golden-schema|workflows-examples)\/[\w./-]*$/;
+
+function expectPage(path: string, anchor: string | undefined, link: string): void {
+	expect(existsSync(path), link).toBe(true);
+	if (anchor !== undefined) expect([...anchorsOf(path)], link).toContain(anchor);
+}
+
 describe.each(pages)("%s", (page) => {
 	it("a page links only to existing files", () => {
-		for (const [link, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+		for (const [link, inText, inTag] of proseOf(page).matchAll(/\]\(([^)\s]+)\)|\bsrc="([^"]+)"/g)) {
+			const target = inText ?? inTag ?? "";
 			if (/^(https?|mailto):/.test(target)) continue;
 			const [file = "", anchor] = target.split("#");
-			const path = file === "" ? page : normalize(join(dirname(page), file));
-			expect(existsSync(path), `${link} of ${page}`).toBe(true);
-			if (anchor !== undefined) expect([...anchorsOf(path)], `${link} of ${page}`).toContain(anchor);
+			expectPage(file === "" ? page : normalize(join(dirname(page), file)), anchor, `${link} of ${page}`);
 		}
+	});
+
+	it("a page names only files of the repository that exist", () => {
+		for (const path of codeSpansOf(page))
+			if (repositoryPath.test(path)) expect(existsSync(path), `${path} of ${page}`).toBe(true);
 	});
 });
 
@@ -50,6 +56,24 @@ describe.each(pages.filter((page) => !page.endsWith("CHANGELOG.md")))("%s", (pag
 		].map(([heading]) => heading);
 		expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
 	});
+});
+
+const folders = ["src", "golden-schema", "workflows-examples", ".github"].flatMap((folder) =>
+	readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+);
+const speaking = [...folders, ...readSurfaces().map(({ path }) => path)].filter((path) =>
+	/\.(ts|json|ya?ml)$/.test(path),
+);
+const namedPage = /(?<=[\s"`]|trtgate\/blob\/main\/)(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g;
+
+it("messages, schemas, action files and workflows name only pages and headings of the documentation that exist", () => {
+	const named = speaking.flatMap((path) =>
+		[...readFileSync(path, "utf8").matchAll(namedPage)].map(([link, page = "", anchor]) => ({
+			...{ page, anchor, link: `${link} of ${path}` },
+		})),
+	);
+	expect(named.length).toBeGreaterThan(20);
+	for (const { page, anchor, link } of named) expectPage(page, anchor, link);
 });
 
 const text = readFileSync("docs/ARCHITECTURE.md", "utf8");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { starterWorkflow } from "../../src/core/config/init.ts";
+import { pages } from "../support/pages.ts";
 import {
 	type Job,
 	jobsOf,
@@ -67,10 +68,7 @@ function neededBy({ steps = [] }: Job, on: Workflow["on"]): Rights {
 
 const workflows = [
 	...["workflows-examples", ".github/workflows"].flatMap(readWorkflows),
-	...[
-		"README.md",
-		...["configuration", "goldens", "exports", "security"].map((name) => `docs/${name}.md`),
-	].flatMap(readSnippets),
+	...pages.flatMap(readSnippets),
 	readWorkflow("trtgate init", starterWorkflow({ commit: "0".repeat(40) })),
 ];
 

@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
+import { blocksOf, codeSpansOf, pages } from "../support/pages.ts";
 import { temporaryFolder } from "../support/project.ts";
 import {
 	jobsOf,
@@ -262,14 +263,26 @@ it("the package is signed with its origin and its SBOM before it is released, an
 	]);
 });
 
-it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md"])(
-	"snippets of the documentation %s names only inputs that exist",
-	(path) => {
-		for (const { jobs, text } of readSnippets(path))
-			for (const [name, job] of Object.entries(jobs))
-				for (const step of job.steps ?? []) checkStep(step, { name, text });
-	},
-);
+it("snippets of the documentation name only inputs that exist", () => {
+	const snippets = pages.flatMap(readSnippets);
+	expect(snippets.length).toBeGreaterThan(1);
+	for (const { jobs, text, path } of snippets)
+		for (const job of Object.values(jobs))
+			for (const step of job.steps ?? []) checkStep(step, { name: path, text });
+});
+
+it("commands of the documentation start workflows with inputs that they have", () => {
+	const started = pages
+		.flatMap((path) => [...blocksOf(path, "sh"), ...codeSpansOf(path)])
+		.flatMap((text) => [...text.matchAll(/\bgh workflow run (\S+)(.*)/g)]);
+	expect(started.length).toBeGreaterThan(2);
+	for (const [command, name, options = ""] of started) {
+		const { on } = examples.find(({ path }) => path.endsWith(`/${name}`)) ?? { on: {} };
+		const given = [...options.matchAll(/ -f ([\w-]+)=/g)].map(([, input = ""]) => input);
+		expect(on, command).toHaveProperty("workflow_dispatch");
+		for (const input of given) expect(on, command).toHaveProperty(["workflow_dispatch", "inputs", input]);
+	}
+});
 
 const found = (program: string): boolean =>
 	spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
+import { blocksOf } from "./pages.ts";
 
 export interface Step {
 	id?: string;
@@ -84,8 +85,6 @@ export function surfaceOf(uses: string): Surface | undefined {
 }
 
 export function readSnippets(path: string): Workflow[] {
-	const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(
-		(match) => match[1] ?? "",
-	);
+	const blocks = blocksOf(path, "yaml");
 	return blocks.filter((block) => /^jobs:$/m.test(block)).map((block) => readWorkflow(path, block));
 }

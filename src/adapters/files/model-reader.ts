@@ -74,7 +74,7 @@ export function readStructure({ file, facts }: InputFile, path: string): Inspect
 	return { path, onnx, sha256: "", external: findExternalFiles(path, onnx) };
 }
 
-/** Locations are relative to the model's folder (ONNX, docs/ExternalData.md), in order of appearance. */
+/** Locations are relative to the model's folder (ExternalData.md of ONNX), in order of appearance. */
 function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
 	const needed = new Map<string, number>();
 	for (const tensor of tensorsOf(scopesOf(model))) {

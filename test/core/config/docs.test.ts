@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { parseDocument } from "yaml";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../../src/core/config/defaults.ts";
 import { gateEntries, type Threshold } from "../../../src/core/config/gate-records.ts";
 import { loadConfig, measureKeys } from "../../../src/core/config/parse.ts";
+import { blocksOf, codeSpansOf, pages } from "../../support/pages.ts";
 
 const page = readFileSync("docs/configuration.md", "utf8");
 
@@ -104,7 +106,62 @@ it("docs/configuration.md reports the default tolerances", () => {
 	);
 });
 
-it("docs/configuration.md begins with a config that loads", () => {
-	const [, text] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-	expect(loadConfig(text ?? "", { path: "trtgate.yml" }).state).toBe("ok");
+type Part = Readonly<Record<string, unknown>>;
+
+const dims = {
+	batch: { min: 1, opt: 8, max: 32 },
+	seq: { min: 1, opt: 32, max: 512 },
+	past: { min: 0, opt: 1, max: 1024 },
+};
+const net = { onnx: "net.onnx", dims, golden: "golden.json" };
+const engines = { fp16: { precision: "fp16" } };
+
+/** A whole config around a part of one, by the keys of the level that the part is from. */
+const { properties, $defs } = schema;
+const levels: readonly (readonly [object, (part: Part) => Part])[] = [
+	[properties, (part) => part],
+	[$defs.model.properties, (part) => ({ models: { net: { ...net, ...part } } })],
+	[
+		$defs.engine.properties,
+		(part) => ({ models: { net: { ...net, engines: { ...engines, it: { precision: "int8", ...part } } } } }),
+	],
+	[{ ...$defs.workload.properties, ...dims }, (part) => ({ models: { net: { ...net, workloads: [part] } } })],
+	[$defs.gates.properties, (gates) => ({ gates })],
+	[$defs.measure.properties, (measure) => ({ measure })],
+	[{ llm: {} }, (models) => ({ models })],
+];
+
+/** The errors at the level with the fewest; undefined where the text is no part of a config. */
+function errorsOf(text: string): string[] | undefined {
+	const document = parseDocument(text);
+	const part: unknown = document.errors.length === 0 ? document.toJS() : null;
+	if (typeof part !== "object" || part === null || Array.isArray(part)) return undefined;
+	const found = levels
+		.filter(([keys]) => Object.keys(part).every((key) => key in keys))
+		.map(([, around]) => {
+			const config = { version: 1, models: { net, detector: net, classifier: net }, ...around(part as Part) };
+			const loaded = loadConfig(JSON.stringify(config), { path: "trtgate.yml" });
+			return loaded.state === "ok" ? [] : loaded.errors.map(({ message }) => message);
+		});
+	return found.sort((one, other) => one.length - other.length)[0];
+}
+
+const written = (textsOf: (path: string) => string[]) =>
+	pages.flatMap((path) => textsOf(path).map((text) => ({ path, text, errors: errorsOf(text) })));
+
+it("every YAML block that is no workflow is a part of a config that loads", () => {
+	const blocks = written((path) => blocksOf(path, "yaml").filter((block) => !/^ *- (if|uses):/m.test(block)));
+	expect(blocks.filter(({ errors }) => errors === undefined || errors.length > 0)).toEqual([]);
+	expect(blocks.length).toBeGreaterThan(15);
+});
+
+it("what pages write of a config within a line loads", () => {
+	// Without placeholders: `base: { trtexec }`.
+	const spans = written((path) =>
+		codeSpansOf(path).filter(
+			(span) => /^\{? ?[a-z][a-z0-9-]*: \S/.test(span) && !/…|[{,] ?\w+ ?[,}]/.test(span),
+		),
+	);
+	expect(spans.filter(({ errors = [] }) => errors.length > 0)).toEqual([]);
+	expect(spans.filter(({ errors }) => errors !== undefined).length).toBeGreaterThan(50);
 });

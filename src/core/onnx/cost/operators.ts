@@ -1,7 +1,7 @@
 // Multiply-adds of operators, and shapes of those that shape inference leaves out.
 //
 // A multiply-add is one product that is added to a sum. The formulas are the sums of products in the definitions of the operators
-// (onnx.ai/onnx/operators; com.microsoft: docs/ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
+// (onnx.ai/onnx/operators; com.microsoft: ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
 // element of the output: padding counts, biases do not. All other operators count as none.
 import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 import {

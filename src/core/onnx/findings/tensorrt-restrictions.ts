@@ -1,5 +1,5 @@
 // Checks nodes of operators that TensorRT imports only under conditions.
-// Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
+// Source: the restrictions in operators.md of onnx/onnx-tensorrt (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 
 import { feeds, type OnnxDim, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
