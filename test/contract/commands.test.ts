@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
 import { type CommandTable, commonOptions, parseArguments } from "../../src/app/commands/arguments.ts";
+import { blocksOf, codeSpansOf, pages as documentation } from "../support/pages.ts";
 
 const tables: readonly CommandTable[] = commandTables;
 
@@ -32,6 +33,19 @@ describe.each(tables)("$name", (table) => {
 	});
 });
 
+/** What a command of a page gets wrong: an option, its value, or more arguments than its usage has. */
+function faultOf(words: string, table: CommandTable): string | undefined {
+	const argv = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+	const { usage = table.positionals.join(" ") } = table;
+	const most = usage.includes("…") ? Infinity : (usage.split(/ \| | ?--/)[0]?.match(/\S+/g)?.length ?? 0);
+	try {
+		const { positionals } = parseArguments(argv, { ...table, positionals: [] }, { more: true });
+		return positionals.length > most ? `takes ${most} arguments` : undefined;
+	} catch (error) {
+		return String(error);
+	}
+}
+
 describe("pages", () => {
 	const pages = [
 		...["README.md", "CONTRIBUTING.md"].map((path) => ({ path, text: readFileSync(path, "utf8") })),
@@ -59,5 +73,19 @@ describe("pages", () => {
 		);
 		expect(wrong).toEqual([]);
 		expect(seen).toBeGreaterThan(30);
+	});
+
+	it("the documentation shows commands with the arguments and values that they take", () => {
+		const shown = documentation.flatMap((path) => [
+			...blocksOf(path, "sh").flatMap((block) => block.replaceAll("\\\n", " ").split("\n")),
+			...codeSpansOf(path).filter((span) => / .* /.test(span)),
+		]);
+		const judged = shown.flatMap((line) => {
+			const words = /^(?:npx trtgate|node dist\/cli\.js|trtgate) ([^#|…]+)/.exec(line)?.[1] ?? "";
+			const table = tables.find(({ name }) => words.startsWith(`${name} `));
+			return table === undefined ? [] : [{ line, fault: faultOf(words.slice(table.name.length), table) }];
+		});
+		expect(judged.filter(({ fault }) => fault !== undefined)).toEqual([]);
+		expect(judged.length).toBeGreaterThan(50);
 	});
 });
