@@ -225,7 +225,10 @@ export const reproTable = {
 			does: "Pack the whole model, not only its part up to the node that bisection found.",
 		},
 		head: { value: "DIR", does: "Folder with the run's models.", otherwise: "the config's" },
-		base: { value: "DIR", does: "Folder with the base's models, for a part that they compute differently." },
+		base: {
+			value: "DIR",
+			does: "Folder with the base's models, to pack a part of a model that the head changed.",
+		},
 		out: { value: "DIR", does: "Folder to write.", otherwise: "trtgate-repro or trtgate-repro-out" },
 		trtexec: machine.trtexec,
 	},
