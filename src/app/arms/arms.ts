@@ -152,7 +152,7 @@ async function whyNoCommit(repository: string, { processes }: Opening) {
 }
 
 async function openFoundBase(head: Side, commit: string, opening: Opening) {
-	const { event, access, config, configs } = opening.request;
+	const { event, access, config } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
 	// The target branch's config, not the change, chooses the base.
@@ -168,14 +168,29 @@ async function openFoundBase(head: Side, commit: string, opening: Opening) {
 		});
 	}
 	if (isReview(event)) {
-		const rules = await configs.atCommit(base.commit, git);
+		const rules = await readRules(base, git, opening);
 		opening.rules = rules;
 		const own = rules.state === "absent" ? config : defaultSettings;
 		const ruling = rules.state === "read" ? rules.config : own;
 		base = await otherBase(base, { ...search, event, baseline: ruling.baseline }, opening.notes);
 	}
-	const { state: _, commit: ref, ...source } = base;
+	const { state: _, commit: ref, tip: __, ...source } = base;
 	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
+}
+
+/** A change must not choose older rules by leaving the target branch at an older commit. */
+async function readRules(
+	{ commit, tip = commit, label }: Extract<FoundBase, { state: "found" }>,
+	git: Git,
+	{ request: { configs }, notes }: Opening,
+) {
+	const atBase = await configs.atCommit(commit, git);
+	const atTip = tip === commit ? atBase : await configs.atCommit(tip, git);
+	if (atTip.state === "absent" || JSON.stringify(atTip) === JSON.stringify(atBase)) return atBase;
+	notes.push(
+		`The rules are those of ${label} at ${tip.slice(0, 7)}, whose config has changed since this change left it: update the branch if it is asked about rules or coverage that it did not touch.`,
+	);
+	return atTip;
 }
 
 /** The base that the config names instead of `target`; it must be part of the target branch. */

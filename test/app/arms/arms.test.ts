@@ -6,7 +6,13 @@ import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
-import { expectFault, folderWith, writeProject, writeScript } from "../../support/project.ts";
+import {
+	expectFault,
+	folderWith,
+	temporaryFolder,
+	writeProject,
+	writeScript,
+} from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 let repo: ReturnType<typeof makeRepository>;
@@ -176,6 +182,30 @@ it("both sides have their own configs, and the target branch's is the one whose 
 	const { baseConfig, rules } = await openPull(withConfig(limit("1%"), limit("off")));
 	for (const side of [baseConfig, rules])
 		expect(side).toMatchObject({ state: "read", config: { gates: { memory: { fail: 0.01 } } } });
+});
+
+it("the rules of a pull request are the target branch's newest, wherever the change left it", async () => {
+	const limit = (fail: string) => configText(`gates: { memory: { fail: ${fail} } }\n`);
+	const work = temporaryFolder();
+	git(work, "init", "-q");
+	const commit = (fail: string) => {
+		writeProject(work, { ...texts.base, "trtgate.yml": limit(fail) });
+		return commitAll(work);
+	};
+	const old = commit("50%");
+	const base = commit("1%");
+	git(work, "checkout", "-q", "-b", "feature", old);
+	writeProject(work, texts.head);
+	const head = commitAll(work);
+	git(work, "remote", "add", "origin", work);
+	const event = pullEvent({ root: work, origin: work, base, head, merge: head });
+	const opened = await open(work, { event });
+	expect(opened.folders[0]?.source.commit).toBe(old);
+	expect(opened.baseConfig).toMatchObject({ config: { gates: { memory: { fail: 0.5 } } } });
+	expect(opened.rules).toMatchObject({ config: { gates: { memory: { fail: 0.01 } } } });
+	expect(opened.notes).toEqual([
+		expect.stringContaining(`those of main at ${base.slice(0, 7)}, whose config`),
+	]);
 });
 
 it("both sides are opened if the base has no config, or one that cannot be read", async () => {
