@@ -188,7 +188,7 @@ async function readRules(
 	const atBase = await configs.atCommit(commit, git);
 	await refuseHiddenHome(commit, atBase, opening);
 	const atTip = tip === commit ? atBase : await configs.atCommit(tip, git);
-	if (atTip.state === "absent" || JSON.stringify(atTip) === JSON.stringify(atBase)) return atBase;
+	if (atTip.state !== "read" || JSON.stringify(atTip) === JSON.stringify(atBase)) return atBase;
 	opening.notes.push(
 		`The rules are those of ${label} at ${tip.slice(0, 7)}, whose config has changed since this change left it: update the branch if it is asked about rules or coverage that it did not touch.`,
 	);
