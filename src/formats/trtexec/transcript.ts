@@ -23,11 +23,15 @@ const levels: Readonly<Record<string, LogLevel>> = {
 const ansi = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)?)/g;
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const needsCleaning = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+// CI services and `docker logs -t` put a time before each line, `gh run view --log` also job and step.
+const stamp =
+	/^\ufeff?(?:[^\t]{1,200}\t[^\t]{1,200}\t\ufeff?)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z(?: \d\d[OE][+ ]| |$)/;
 const prefix = /^\s*\[\d\d\/\d\d\/\d{4}-\d\d:\d\d:\d\d\] \[([VIWEF])\]/;
 
 function cleanText(raw: string) {
 	const cut = raw.length > longestLineChars ? raw.slice(0, longestLineChars) : raw;
-	return needsCleaning.test(cut) ? cut.replace(ansi, "").replace(control, "") : cut;
+	const plain = needsCleaning.test(cut) ? cut.replace(ansi, "").replace(control, "") : cut;
+	return plain.replace(stamp, "");
 }
 
 function levelOf(text: string) {
@@ -53,7 +57,7 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 
 /** Buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void) {
-	const decoder = new TextDecoder("utf-8", { fatal: false });
+	let decoder: TextDecoder | undefined;
 	let pending = "";
 	let number = 0;
 	const emit = (raw: string) => {
@@ -74,9 +78,13 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 		append(text.slice(from));
 	};
 	return {
-		push: (bytes: Uint8Array) => take(decoder.decode(bytes, { stream: true })),
+		push: (bytes: Uint8Array) => {
+			// Windows PowerShell redirects in UTF-16.
+			decoder ??= new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8");
+			take(decoder.decode(bytes, { stream: true }));
+		},
 		end: () => {
-			take(decoder.decode());
+			take(decoder?.decode() ?? "");
 			if (pending !== "") emit(pending);
 			pending = "";
 		},

@@ -41,6 +41,16 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 			expect(diagnose({ lines: parseLog(text), exitCode, signal, spawnError }).code).toBe(code);
 	});
 
+	it("gets the same from a job's log, in which each line begins with a time", () => {
+		const text = recordedText(name).trimEnd();
+		for (const start of ["", "build\tRun trtexec\t", "\ufeff"]) {
+			const log = text.replaceAll(/^/gm, `${start}2026-11-21T08:03:42.1234567Z `);
+			expect(diagnose({ lines: parseLog(log), exitCode, signal, spawnError })).toEqual(
+				diagnose({ lines: parseLog(text), exitCode, signal, spawnError }),
+			);
+		}
+	});
+
 	it("is never called fine if it failed and only stderr was kept", () => {
 		if (exitCode === 0) return;
 		expect(diagnose({ lines: parseLog(err), exitCode, signal, spawnError }).kind).not.toBe("none");

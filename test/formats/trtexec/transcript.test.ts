@@ -34,6 +34,10 @@ it("parseLog drops colours, carriage returns and control characters", () => {
 	expect(parseLog(text)[0]?.level).toBe("error");
 });
 
+it("createLineReader reads UTF-16", () => {
+	expect(read([Buffer.from("\ufeffé\r\nnext", "utf16le")]).map((line) => line.text)).toEqual(["é", "next"]);
+});
+
 it("parseLog cuts a line that is too long and finds the next one", () => {
 	const lines = parseLog(`${"x".repeat(3_000_000)}\nnext`);
 	expect(lines[0]?.text).toHaveLength(longestLineChars);
