@@ -98,6 +98,26 @@ it("diagnose names input, flag and both ranks of a shape that TensorRT refuses",
 	);
 });
 
+it("diagnose says of a log whose start is missing that it was not checked", async () => {
+	for (const text of ["no log", recordedText("10.6/perf-classifier-graph").replace(/^.*\n/, "")]) {
+		const path = join(writeProject(temporaryFolder(), { "cut.log": text }), "cut.log");
+		expect((await diagnose(path, "--exit-code", "0")).stdout).toMatch(
+			/^unverified .*: the start of trtexec's log/,
+		);
+	}
+});
+
+it("diagnose finds the failure in a log whose last run passed", async () => {
+	const text = recordedText("10.6/fail-bad-truncated") + recordedText("10.6/perf-classifier-graph");
+	const path = join(writeProject(temporaryFolder(), { "both.log": text }), "both.log");
+	expect((await diagnose(path)).stdout).toMatch(/^onnx-unreadable /);
+});
+
+it("diagnose names the signal that ended trtexec", async () => {
+	const path = plainLog("10.6/fail-terminated-build");
+	expect((await diagnose(path, "--signal", "HUP")).stdout).toMatch(/^terminated .*\(SIGHUP\)/);
+});
+
 it("diagnose reads a binary log to its end", async () => {
 	const path = join(temporaryFolder(), "noise.log");
 	writeFileSync(path, Buffer.alloc(3e6, 0xff));

@@ -38,9 +38,9 @@ export function parseVersionLine(text: string): TensorRtVersion | null {
 	return dotted ? versionOf(Number(dotted[1]), Number(dotted[2]), Number(dotted[3])) : null;
 }
 
-/** The command line in the banner, without quotes. */
+/** The command line in the first or last line, without quotes. */
 export function parseBannerCommand(text: string): string[] | null {
-	const command = /^&&&& RUNNING .*? # (.*)$/.exec(text)?.[1];
+	const command = /^&&&& (?:RUNNING|PASSED|FAILED) .*? # (.*)$/.exec(text)?.[1];
 	return command === undefined ? null : command.split(" ").filter((word) => word !== "");
 }
 

@@ -51,7 +51,15 @@ type MutableFacts = {
 
 function emptyFacts(): MutableFacts {
 	return {
-		...{ lineCount: 0, version: null, command: null, ending: "none", printedHelp: false, opset: null },
+		...{
+			lineCount: 0,
+			version: null,
+			command: null,
+			hasStart: false,
+			ending: "none",
+			printedHelp: false,
+			opset: null,
+		},
 		...{ device: { memoryMiB: null, usedMiB: null }, deserialised: false, node: null },
 		...{ loadedInputs: new Map(), randomInputs: new Map(), dumps: new Map() },
 	};
@@ -86,7 +94,9 @@ function readInfo(facts: MutableFacts, line: LogLine): void {
 function readMarks(facts: MutableFacts, text: string): void {
 	facts.version ??= parseVersionLine(text);
 	facts.command ??= parseBannerCommand(text);
-	if (text.startsWith("&&&& PASSED")) facts.ending = "passed";
+	if (text.startsWith("&&&& RUNNING")) facts.hasStart = true;
+	// A log of several runs has failed if one of them has.
+	if (text.startsWith("&&&& PASSED") && facts.ending === "none") facts.ending = "passed";
 	if (text.startsWith("&&&& FAILED")) facts.ending = "failed";
 	if (text.startsWith("=== Model Options ===")) facts.printedHelp = true;
 }

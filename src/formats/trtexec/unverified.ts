@@ -20,13 +20,14 @@ export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagno
 	return {
 		...diagnosis,
 		code: "unverified",
-		title: `trtexec reports success, but some files were unavailable. Not checked: ${listNames(missing, 4)}.`,
-		fix: "Run `trtgate diagnose` where this run's files are. `trtgate run` checks all of them during the run.",
+		title: `trtexec reports success, but some evidence is missing. Not checked: ${listNames(missing, 4)}.`,
+		fix: "Run `trtgate diagnose` on the whole log, where this run's files are. `trtgate run` checks all of them during the run.",
 	};
 }
 
 function unchecked(evidence: Evidence & { scan: LogScan }) {
 	const { facts } = evidence.scan;
+	if (!facts.hasStart) return ["the start of trtexec's log"];
 	if (facts.printedHelp) return [];
 	const { model, plan } = touchedFiles(evidence);
 	const sizes = new Set((evidence.inputs ?? []).map((file) => file.path));

@@ -55,7 +55,8 @@ export const outsideRules: Rules = {
 	},
 	terminated: {
 		when: endedBy("SIGTERM", "SIGHUP"),
-		title: "trtexec was terminated (SIGTERM).",
+		names: ({ signal }) => ({ signal: signal ?? "" }),
+		title: "trtexec was terminated ({signal}).",
 		fix: "Nothing is wrong with the model: the job was cancelled, or the runner shut down. Run again.",
 	},
 	killed: {

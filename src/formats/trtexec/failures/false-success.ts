@@ -141,7 +141,7 @@ export const falseSuccessRules: Rules = {
 			),
 		],
 		title: "The dynamic {input: input} got no shape; trtexec assumed {shape} and reported success.",
-		fix: "Give sizes for the dynamic dimensions in `dims`: this engine is not that of your shapes.",
+		fix: "Give sizes for the dynamic dimensions in `dims` or `--shapes`: what ran or was built does not have your shapes.",
 	},
 	"precision-ignored": {
 		lines: warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/),

@@ -46,6 +46,7 @@ export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;
 	command: readonly string[] | null;
+	hasStart: boolean;
 	ending: "passed" | "failed" | "none";
 	printedHelp: boolean;
 	opset: number | null;
