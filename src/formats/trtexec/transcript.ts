@@ -57,7 +57,7 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 
 /** Buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void) {
-	let decoder: TextDecoder | undefined;
+	let decoder: InstanceType<typeof TextDecoder> | undefined;
 	let pending = "";
 	let number = 0;
 	const emit = (raw: string) => {
