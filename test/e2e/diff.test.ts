@@ -143,7 +143,7 @@ it.each<[string, readonly string[], Files, RegExp]>([
 		"a profile of another engine",
 		["diff", "base", "cut"],
 		{ "profile.json": otherProfile },
-		/1 of its 1 layers are not in .*another engine.*\[engine-unreadable\]/,
+		/another engine: 1 of its 1 layers are not in .*\[engine-unreadable\]/,
 	],
 	[
 		"layers in UTF-16",

@@ -7,7 +7,7 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { median } from "../../core/stats/quantile.ts";
 import { createTimesParser } from "../../formats/trtexec/export-times.ts";
-import { parseProfile } from "../../formats/trtexec/layer-profile.ts";
+import { parseProfileOf } from "../../formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import { reportFiles } from "../../stages/report.ts";
 import type { LayerProfile } from "../core/layer.ts";
@@ -102,17 +102,7 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 	const read = model === null ? null : await fileModelReader().read(model);
 	const info = await parsed(layers, parseLayerInfo);
 	const times: LayerProfile[] = [];
-	const known = new Set(info.layers.map(({ name }) => name));
-	for (const path of profiles) {
-		const profile = await parsed(path, parseProfile);
-		const strange = profile.layers.filter(({ name }) => !known.has(name));
-		if (strange.length * 2 > profile.layers.length)
-			throw unreadable(
-				path,
-				`${strange.length} of its ${profile.layers.length} layers are not in ${layers}: it belongs to another engine.`,
-			);
-		times.push(profile);
-	}
+	for (const path of profiles) times.push(await parsed(path, (text) => parseProfileOf(info, layers, text)));
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 

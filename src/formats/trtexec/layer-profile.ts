@@ -23,18 +23,15 @@ function toTime(line: string) {
 
 /**
  * trtexec rounds shares, and prints `nan` if the sum is 0.
- * @throws ToolError tool-output if this is not a profile or a time is not a number.
+ * @throws ToolError tool-output if this is not a profile, a time is not a number from 0 on.
  */
 export function parseProfile(text: string): LayerProfile {
 	const iterations = /"count" : (\d+)/.exec(text)?.[1];
 	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
 	const isComplete = text.trimEnd().endsWith("]");
-	if (iterations === undefined || !isComplete || !layers.every(({ averageMs }) => Number.isFinite(averageMs)))
-		throw new ToolError({
-			code: "tool-output",
-			message: "The layer profile that trtexec wrote cannot be read.",
-			fix: "Check that the run finished and that the disk has space.",
-		});
+	const isTime = ({ averageMs }: { averageMs: number }) => averageMs >= 0 && averageMs < Infinity;
+	if (iterations === undefined || !isComplete || !layers.every(isTime))
+		throw unusable("The layer profile that trtexec wrote cannot be read.");
 	const totalMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
 	return {
 		iterations: Number(iterations),
@@ -42,11 +39,28 @@ export function parseProfile(text: string): LayerProfile {
 	};
 }
 
+function unusable(message: string) {
+	const fix = "Check that the run finished and that the disk has space.";
+	return new ToolError({ code: "tool-output", message, fix });
+}
+
+/** @throws ToolError tool-output if most layers are not the engine's. */
+export function parseProfileOf(engine: EngineLayers, layersPath: string, text: string): LayerProfile {
+	const profile = parseProfile(text);
+	const known = new Set(engine.layers.map(({ name }) => name));
+	const strange = profile.layers.filter(({ name }) => !known.has(name)).length;
+	if (strange * 2 <= profile.layers.length) return profile;
+	throw unusable(
+		`The layer profile belongs to another engine: ${strange} of its ${profile.layers.length} layers are not in ${layersPath}.`,
+	);
+}
+
 export function parseTimedLayers(
 	times: string,
 	info: string,
 ): { layers: ArmLayers; info: EngineLayers | null; times: LayerProfile } {
-	const [profile, details] = [parseProfile(times), detailsOf(info)];
+	const details = detailsOf(info);
+	const profile = details === null ? parseProfile(times) : parseProfileOf(details, "layers.json", times);
 	return { layers: joinLayers(profile, details), info: details, times: profile };
 }
 

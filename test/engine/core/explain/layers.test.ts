@@ -29,6 +29,16 @@ it("the layers of a recorded engine have only times if the details cannot be rea
 		'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
 	expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
 	expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
+	expect(() => parseTimedLayers(times.replace('"averageMs" : 2', '"averageMs" : -2'), "nothing")).toThrow(
+		"cannot be read",
+	);
+});
+
+it("the layers of a recorded engine have no times from another engine's profile", () => {
+	const [one, other] = [profiledArm("slower-head", "head"), profiledArm("same-model", "head")];
+	expect(() => parseTimedLayers(other["profile.json"], one["layers.json"])).toThrow(
+		/another engine: \d+ of its \d+ layers are not in layers\.json/,
+	);
 });
 
 it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {
