@@ -619,7 +619,7 @@ export interface WorkloadResult {
 		detectable: number | null;
 	};
 	gpu?: WorkloadGpu;
-	/** Runs discarded for a cause and measured again. */
+	/** Pairs of runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
 	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
@@ -960,7 +960,7 @@ export interface SiblingResult {
 	latency: Comparison;
 	sibling: ArmStats | null;
 	own: ArmStats | null;
-	/** Runs discarded for a cause and measured again. */
+	/** Pairs of runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
 }

@@ -19,7 +19,7 @@ import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { filledLists } from "../core/result-lists.ts";
-import { listNames } from "../core/text/labels.ts";
+import { counted, listNames } from "../core/text/labels.ts";
 import { timeShare } from "../engine/core/coverage.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import { sidesOf } from "../stages/prepared.ts";
@@ -99,7 +99,7 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	yield* input.notes ?? [];
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
 	if (replaced > 0)
-		yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
+		yield `${counted(replaced, "pair of runs was", "pairs of runs were")} discarded as invalid and repeated; the report lists the reasons.`;
 	yield* facts.notes;
 	yield* withoutGolden(facts.config);
 }

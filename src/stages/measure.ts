@@ -137,8 +137,8 @@ async function measureUntilValid(
 	const { runs, invalid } = discardInvalid(timing.runs, ports.telemetry, { isPaced });
 	timing.runs = runs;
 	for (const [again, reason] of invalid) {
+		if (timing.replaced === replacementCap) return unstable(reason);
 		timing.replaced += 1;
-		if (timing.replaced > replacementCap) return unstable(reason);
 		ports.progress.detail(`pair ${again + 1} again: ${reason}`);
 		// Ends, because each repetition uses up one replacement.
 		const failed = await measureUntilValid(again, timing, ports);
@@ -160,8 +160,8 @@ async function measurePair(pair: number, timing: Timing, ports: MeasurePorts) {
 		timing.runs.push(...runs.map(kept));
 		if (!failure) return null;
 		if (ports.interrupt.reason() !== null || failure.refusal !== undefined) return failure;
+		if (timing.replaced === replacementCap) return failure;
 		timing.replaced += 1;
-		if (timing.replaced > replacementCap) return failure;
 	}
 }
 

@@ -63,8 +63,8 @@ async function runWatched<Run extends Paired>(work: Work<Run>, ports: WatchedPor
 		const invalid = invalidPairs(watched, work, ports);
 		watched = watched.filter(({ run }) => !invalid.has(run.pair));
 		for (const [again, reason] of invalid) {
+			if (repeated.length === replacementCap) return { runs: [], repeated, failure: unstable(reason) };
 			repeated.push(reason);
-			if (repeated.length > replacementCap) return { runs: [], repeated, failure: unstable(reason) };
 			left.add(again);
 		}
 		const runs = watched.map(({ run }) => run);

@@ -38,7 +38,7 @@ type Told = Omit<Highlight, "severity" | "explains">;
 type Group = readonly [WorkloadResult, ...WorkloadResult[]];
 
 function remarks({ notes = [], replaced }: WorkloadResult) {
-	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
+	const repeated = `${counted(replaced, "pair of runs was", "pairs of runs were")} discarded as invalid and repeated.`;
 	return present([...notes.slice(0, 5).map((note) => cleanMessage(note)), replaced > 0 && repeated]);
 }
 
