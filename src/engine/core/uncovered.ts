@@ -36,9 +36,9 @@ const layerText = ({ layer, precision, share, cause, at }: UncoveredLayer) => {
 	return `${cleanName(layer, 100)} in ${cleanName(precision, 20)} (${formatPercent(share)}; ${why})`;
 };
 
-export function layersText(layers: readonly UncoveredLayer[], count: number): string {
+export function layerTexts(layers: readonly UncoveredLayer[], count: number): string[] {
 	const more = count - layers.length;
-	return present([...layers.map(layerText), more > 0 && `${counted(more, "more layer")}`]).join(" · ");
+	return present([...layers.map(layerText), more > 0 && counted(more, "more layer")]);
 }
 
 /** Losses that the file causes have a fix; others the builder chose, and they are timed. */
@@ -55,7 +55,7 @@ export function typeChanges({ precision, changed }: PrecisionCoverage) {
 			lostCount === 0
 				? null
 				: present([
-						`${counted(lostCount, "node")} no longer in ${type}: ${layersText(lost, lostCount)}.`,
+						`${counted(lostCount, "node")} no longer in ${type}: ${layerTexts(lost, lostCount).join(" · ")}.`,
 						...new Set(fixes),
 					]).join(" "),
 		gained:

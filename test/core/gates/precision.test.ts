@@ -80,5 +80,8 @@ it("an int8 engine that runs in fp32 is a highlight with its layers, causes and 
 			expect(text).toContain(part);
 	}
 	expect(texts.markdown).toContain("Put Q and DQ behind the residual Add too");
+	expect(texts.markdown).toMatch(
+		/^- conv1 in fp32 \(70\.0 %; Q\/DQ stand before the Add add1, not behind it\)$/m,
+	);
 	expect(texts.markdown).toContain("Precision: 0 of 1 engine runs");
 });

@@ -1,6 +1,6 @@
 // How much of each engine runs in its declared precision, and the INT8 ranges that another calibration changed.
 import type { BuildRecord, RangeChange, Result } from "../../../../generated/result.ts";
-import { causes, layersText, typeChanges } from "../../../engine/core/uncovered.ts";
+import { causes, layerTexts, typeChanges } from "../../../engine/core/uncovered.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { counted, present, subjectName } from "../../text/labels.ts";
@@ -27,7 +27,7 @@ interface Row {
 }
 
 function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered) {
-	return layersText(outside.slice(0, 3), outsideCount);
+	return layerTexts(outside.slice(0, 3), outsideCount);
 }
 
 function changesOf({ head }: Row) {
@@ -54,7 +54,7 @@ const columns: readonly Column<Row>[] = [
 	numbers("head", ({ head }) => head.precisionCoverage.multiplyAdds, formatPercent),
 	numbers("of the time", ({ head }) => head.precisionCoverage.time, formatPercent),
 	numbers("known", ({ head }) => head.precisionCoverage.known, formatPercent),
-	long("heaviest layers in another precision", ({ head }) => heaviestOf(head) || dash),
+	long("heaviest layers in another precision", ({ head }) => heaviestOf(head).join(" · ") || dash),
 ];
 
 function highlightOf(result: Result, gates: GateIndex): Highlight[] {
@@ -73,7 +73,8 @@ function highlightOf(result: Result, gates: GateIndex): Highlight[] {
 				...gates.explain("precision-coverage", head, "warn"),
 				topic: ["engine not in its precision", "engines not in their precision"],
 				title: `${subjectName(head)} is declared ${cleanName(precision, 20)}, and ${share} of its multiply-adds run so`,
-				sentences: [cleanMessage(present([gate.message, heaviestOf(head)]).join(" Heaviest outside: "), 500)],
+				lines: heaviestOf(head),
+				sentences: gate.message === undefined ? [] : [cleanMessage(gate.message)],
 				fix: outside[0] && causes[outside[0].cause].fix,
 			},
 		];
