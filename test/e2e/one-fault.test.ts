@@ -92,7 +92,7 @@ const modelFaults: Faults = {
 
 it.each([
 	["a fault in their golden", "6 unusable goldens", goldenFaults],
-	["a fault in the file or its prepare command", "3 unusable models", modelFaults],
+	["a fault in the file or its prepare command", "3 engines not built", modelFaults],
 ])(
 	"the gate checks the healthy models if others have %s, and names each of those with its fix",
 	async (_, headline, faults) => {

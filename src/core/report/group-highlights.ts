@@ -63,7 +63,9 @@ function merged(list: readonly Known[]): Highlight {
 	const rests = list.map(({ about }) => restName(about, common));
 	const isOneSubject = rests.every((rest) => rest === "");
 	const extent = isOneSubject ? "" : ` in ${counted(list.length, level)}`;
-	const title = `${subjectName(common)}${saysOf(first)}${extent}`;
+	// A reason in the title may be a whole sentence.
+	const says = isOneSubject ? saysOf(first) : saysOf(first).replace(/\.$/, ",");
+	const title = `${subjectName(common)}${says}${extent}`;
 	if (isSame) return { ...first, count, about: common, title };
 	const lines = list.slice(0, maxLines).map(({ lines: own = [], sentences }, index) => {
 		const says = own[0] ?? sentences[0] ?? "";

@@ -1,6 +1,12 @@
 import { expect, it } from "vitest";
 import { highlights } from "../../../src/core/report/highlights.ts";
-import { buildComparison, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import {
+	buildBuild,
+	buildComparison,
+	buildGate,
+	buildResult,
+	buildSlowWorkload,
+} from "../../support/build-result.ts";
 
 const slower = (workload: string, estimate: number, model = "gutrec") => {
 	const interval: [number, number] = [estimate - 0.005, estimate + 0.005];
@@ -27,6 +33,19 @@ it("gates of one model that say the same are one highlight, with a line for each
 	]);
 	const apart = highlights(buildResult({ gates: [gate("a", "Grew by 2 %."), gate("b", "Grew by 3 %.")] }));
 	expect(apart).toMatchObject([{ lines: ["a: Grew by 2 %.", "b: Grew by 3 %."], sentences: [] }]);
+});
+
+it("engines of one model that were not built for one reason are one highlight, in one sentence, counted as engines", () => {
+	const failure = {
+		code: "path-outside-workspace",
+		title: "calib leads to /srv/calib.",
+		fix: "Copy it.",
+		excerpt: [],
+	};
+	const builds = ["a", "b"].map((engine) => buildBuild({ engine, state: "missing", failure }));
+	const [first] = highlights(buildResult({ builds }));
+	expect(first?.title).toMatch(/was not built \(head\): calib leads to \/srv\/calib, in 2 engines$/);
+	expect(first).toMatchObject({ count: 2, topic: ["engine not built", "engines not built"] });
 });
 
 it("gates of one subject are one highlight without a count of subjects, and a line for each", () => {

@@ -168,7 +168,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 			// A base that does not build is not the change's fault.
 			...(head === undefined && { severity: "note" }),
 			about: subjectOf(build),
-			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
+			topic: isUnusable ? ["engine not built", "engines not built"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
 			sentences: present([
 				!isUnusable && build.durationMs > 0 && `The build ${was} after ${formatDuration(build.durationMs)}.`,
