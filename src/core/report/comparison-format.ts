@@ -53,6 +53,11 @@ export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
+/** Never `0.0 %`, which no job can detect. */
+export function formatDetectable(share: number): string {
+	return share < 0.0005 ? excludedText(share) : formatPercent(share);
+}
+
 /** A row for each side that was measured. */
 export function sidesOf<One extends Record<Arm, unknown>>(one: One) {
 	type Stats = NonNullable<One[Arm]>;

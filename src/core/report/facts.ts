@@ -4,6 +4,7 @@ import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, present, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
+import { formatDetectable } from "./comparison-format.ts";
 
 /** The backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
@@ -92,9 +93,9 @@ export function placeFacts(result: Result): Fact[] {
 
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment, workloads, durationMs } = result;
-	const largest = (of: "runCv" | "detectable") => {
+	const largest = (of: "runCv" | "detectable", format: (share: number) => string) => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
-		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
+		return values.length === 0 ? undefined : format(Math.max(...values));
 	};
 	const driver = environment["driver"] ?? environment["driverBranch"];
 	const parts = partsToReport(result);
@@ -102,8 +103,8 @@ export function jobFacts(result: Result): Fact[] {
 		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
 		["driver", driver && cleanName(driver)],
 		[cleanName(backend.name), cleanName(backend.version, 40)],
-		["run noise up to", largest("runCv")],
-		["smallest change this job can detect:", largest("detectable")],
+		["run noise up to", largest("runCv", formatPercent)],
+		["smallest change this job can detect:", largest("detectable", formatDetectable)],
 		["took", formatDuration(durationMs)],
 	];
 	return [

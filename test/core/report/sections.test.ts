@@ -12,7 +12,13 @@ import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { recipeSentence } from "../../../src/core/report/sections/changes.ts";
 import { nodeChangeText } from "../../../src/core/report/sections/graph-costs.ts";
 import { reportSections } from "../../../src/core/report/sections.ts";
-import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import {
+	buildBuild,
+	buildGate,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../support/build-result.ts";
 import { inEveryFormat } from "../../support/every-format.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
@@ -279,4 +285,17 @@ it.each<[Partial<NodeCostChange>, string]>([
 	],
 ])("a changed node reads as what changed: %#", (over, text) => {
 	expect(nodeChangeText({ ...node, ...over })).toBe(text);
+});
+
+it("the smallest change that a job can detect is never 0.0 %", () => {
+	const shown = (detectable: number) =>
+		inEveryFormat(buildResult({ workloads: [buildWorkload({ noise: { runCv: 0, detectable } })] }));
+	for (const [detectable, says] of [
+		[0.00003, "0.1 %"],
+		[0.0062, "0.6 %"],
+	] as const)
+		for (const text of Object.values(shown(detectable)))
+			expect(text.replace(/<[^>]+>/g, "").replace(/[|\s]+/g, " ")).toContain(
+				`smallest change this job can detect: ${says}`,
+			);
 });

@@ -13,8 +13,15 @@ import {
 	subjectName,
 	withCaveat,
 } from "../../text/labels.ts";
-import { formatMs, formatPercent } from "../../text/units.ts";
-import { changeWithInterval, levelText, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
+import { formatMs } from "../../text/units.ts";
+import {
+	changeWithInterval,
+	formatDetectable,
+	levelText,
+	noiseTexts,
+	pairsText,
+	unchangedText,
+} from "../comparison-format.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
 import { backendOfRow } from "../facts.ts";
 import { figureBlocks, runBlocks } from "../figures.ts";
@@ -60,7 +67,7 @@ function basisText(workload: WorkloadResult) {
 	return present([
 		latency.pairs > 0 && pairsText(latency),
 		...noiseTexts(workload),
-		noise.detectable !== null && `smallest detectable change ${formatPercent(noise.detectable)}`,
+		noise.detectable !== null && `smallest detectable change ${formatDetectable(noise.detectable)}`,
 		replaced > 0 && `${counted(replaced, "run")} discarded as invalid and repeated`,
 		...shapesText(workload.shapes),
 		counted(streams, "stream"),
