@@ -24,7 +24,8 @@ it("comments of one pull request are one for each config and each name, and a se
 	];
 	for (const attempt of [1, 2])
 		for (const [name, inputs] of reports) {
-			play.measured({ ...failing, config: { path: inputs["config"] ?? "trtgate.yml" } }, { name, attempt });
+			const config = { path: inputs["config"] ?? "trtgate.yml" };
+			play.measured({ ...failing, config }, { name, part: inputs["name"], attempt });
 			expect((await play.report({ inputs, runAttempt: attempt })).run.exitCode, JSON.stringify(inputs)).toBe(
 				1,
 			);
