@@ -47,11 +47,14 @@ export async function findBase(search: BaseSearch): Promise<FoundBase> {
 		throw new ConfigError({
 			code: "git-ref",
 			message: `Base and head are the same commit: the checked-out commit is on ${event.baseRef}, without the change of the pull request.`,
-			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
+			fix: checkoutFix,
 		});
 	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
+
+const checkoutFix =
+	"Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
 
 async function followBaseline(search: BaseSearch): Promise<FoundBase> {
 	const { event, baseline } = search;
@@ -80,10 +83,8 @@ async function byEvent(event: RunEvent, search: BaseSearch): Promise<FoundBase> 
 }
 
 /** The commit where the head left the target branch, or the first parent if the head is the merge commit. */
-async function byMergeBase(
-	{ baseRef: branch, baseSha, headSha }: PullRequestEvent,
-	{ head, history }: BaseSearch,
-): Promise<FoundBase> {
+async function byMergeBase(event: PullRequestEvent, { head, history }: BaseSearch): Promise<FoundBase> {
+	const { baseRef: branch, baseSha, headSha } = event;
 	const source = { label: branch, ref: branch };
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === headSha) {
@@ -91,6 +92,7 @@ async function byMergeBase(
 		const how = `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`;
 		return found(first, source, how);
 	}
+	await requireChange(event, head, history);
 	const newest = (await history.branchTip(branch)) ?? baseSha;
 	await requireCommit(newest, branch, history);
 	const base = await history.mergeBase(head, newest);
@@ -98,6 +100,17 @@ async function byMergeBase(
 		return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
 	const how = `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`;
 	return found(newest, source, how);
+}
+
+/** The verdict is published for the pull request's head, so it must be of no other change. */
+async function requireChange({ headSha, mergeSha }: PullRequestEvent, head: string, history: History) {
+	if (head === headSha || head === mergeSha) return;
+	if ((await history.bring(headSha)) && (await history.mergeBase(headSha, head)) === headSha) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The checked-out commit ${short(head)} is without the change of the pull request: expected ${short(headSha)}, its head, or a commit that contains it.`,
+		fix: checkoutFix,
+	});
 }
 
 /** The commit before the push; if it is gone, where the branch left the default branch, else the commit before the head. */

@@ -52,12 +52,14 @@ const drawing: Drawing = {
 		...line("topic", 2, "main-295"),
 		...line("maintenance", 2, "main-200"),
 		...line("stranger", 2),
+		{ name: "night", parents: ["main-299", "main-10"] },
 		{ name: "queue", parents: ["main-299", "feature-2"] },
 	],
 	refs: {
 		"refs/heads/main": "main-299",
 		"refs/heads/feature": "feature-2",
 		"refs/heads/long": "long-3",
+		"refs/heads/night": "night",
 		"refs/heads/topic": "topic-1",
 		"refs/heads/maintenance": "maintenance-1",
 		"refs/heads/stranger": "stranger-1",
@@ -174,6 +176,17 @@ const rows: Row[] = [
 		{ checkedOut: "long-3" },
 	],
 	[
+		"a commit that an earlier step made on the head",
+		onMerge,
+		"main-250",
+		/merge base/,
+		{
+			checkedOut: "long-3",
+			payload: () => pullRequest({ head: at("long-1"), base: at("main-295") }),
+			isWholeToo: true,
+		},
+	],
+	[
 		"a head without any history in common",
 		onMerge,
 		"main-299",
@@ -264,6 +277,13 @@ const rows: Row[] = [
 		/v1\.1\.0 is the last release before/,
 	],
 	[
+		"the clock on the merge of a branch older than the last release",
+		{ ...nightly, ref: "refs/heads/night", commit: "night" },
+		"main-280",
+		/v1\.2\.0 is the last release before \w+\.$/,
+		{ isWholeToo: true },
+	],
+	[
 		"a hand on a branch without any release",
 		{ event: "workflow_dispatch", ref: "refs/heads/old", commit: "main-60" },
 		"main-280",
@@ -330,6 +350,22 @@ it.each([
 		{ ...onMerge, checkedOut: "main-299" },
 		"git-ref",
 		"without the change of the pull request",
+	],
+	[
+		"is a pull request of which another branch is checked out",
+		{ ...onMerge, checkedOut: "topic-1", payload: ends({}) },
+		"git-ref",
+		"without the change of the pull request: expected ",
+	],
+	[
+		"is a pull request whose head is gone, while another is checked out",
+		{
+			...onMerge,
+			checkedOut: "topic-1",
+			payload: () => pullRequest({ head: missing, base: at("main-295") }),
+		},
+		"git-ref",
+		`expected ${missing.slice(0, 7)}, its head`,
 	],
 	[
 		"has a base that neither the clone nor its remote has",
