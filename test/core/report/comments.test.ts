@@ -257,14 +257,14 @@ it("annotations point into the config, and say the same there once", () => {
 	expect(list.map(({ level }) => level)).toEqual(["error", "warning"]);
 });
 
-it("annotations are at most 50, loudest first, the last counting the rest", () => {
+it("annotations of a step are as many as GitHub shows, loudest first, the last counting the rest", () => {
 	const gates = Array.from({ length: 120 }, (_, at) =>
 		buildGate({ workload: `w${at}`, status: at === 119 ? "fail" : "warn", message: `Message ${at}.` }),
 	);
 	const list = annotations(buildResult({ gates }));
-	expect(list).toHaveLength(50);
+	expect(list).toHaveLength(9);
 	expect(list[0]?.level).toBe("error");
-	expect(list.at(-1)).toMatchObject({ level: "notice", title: "71 more" });
+	expect(list.at(-1)).toMatchObject({ level: "notice", title: "112 more" });
 });
 
 it("annotations carry no control character, and call counted work by its name", () => {
