@@ -113,7 +113,15 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
-	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
+	if (base !== undefined) {
+		const side = await openNamed("base", base, opening);
+		if (config.base === undefined && isReview(event) && isSame(side, head))
+			throw nothingToCompare(
+				`the base ${base} is the checked-out commit itself`,
+				"Name another base with the input `base`, or leave it out: the event names it.",
+			);
+		return side.folder;
+	}
 	const { from, ref } = config.baseline;
 	const isByEvent = from === "base-ref";
 	if (config.base !== undefined && isByEvent && !isReview(event) && event?.kind !== "tag") {
@@ -129,6 +137,16 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
 	return openFoundBase(head, commit, opening);
+}
+
+function isSame(base: Side, head: Side) {
+	const { commit } = base.folder.source;
+	return commit !== undefined && commit === head.folder.source.commit && base.repository === head.repository;
+}
+
+function nothingToCompare(why: string, fix: string) {
+	const message = `A change under review has nothing to be compared with: ${why}.`;
+	return new ConfigError({ code: "git-ref", message, fix });
 }
 
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
@@ -161,11 +179,10 @@ async function openFoundBase(head: Side, commit: string, opening: Opening) {
 	let base = await findBase(search);
 	if (base.state === "none") {
 		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
-		throw new ConfigError({
-			code: "git-ref",
-			message: `A change under review has nothing to be compared with: ${base.why}.`,
-			fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
-		});
+		throw nothingToCompare(
+			base.why,
+			"Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
+		);
 	}
 	if (isReview(event)) {
 		const rules = await configs.atCommit(base.commit, git);

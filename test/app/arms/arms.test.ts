@@ -84,6 +84,20 @@ it("both sides are found for a head that the user names", async () => {
 	expect(opened.folders.map(({ source }) => source.label)).toEqual(["main", "refs/heads/feature"]);
 });
 
+it.each(["HEAD", "."])(
+	"a change under review is not compared with itself, as by the base %s",
+	async (base) => {
+		await expectFault(openPull(repo, { base }), "git-ref", "nothing to be compared with", /the input `base`/);
+		const config = configOf("base: { trtexec: /opt/trt/bin/trtexec }");
+		for (const other of [{ config }, { event: eventOn("workflow_dispatch", workflowDispatch, repo.merge) }])
+			expect((await openPull(repo, { base, ...other })).folders).toHaveLength(2);
+		const workspace = workspaceOf(repo);
+		writeFileSync(join(workspace, "model.onnx"), "made by a step");
+		const changed = await open(workspace, { base, event: pullEvent(repo) });
+		expect(changed.folders).toHaveLength(2);
+	},
+);
+
 it("both sides are fetched by the name that the user gives, in a workflow", async () => {
 	const { workspace, ...opened } = await openPull(repo, { base: "main" });
 	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
