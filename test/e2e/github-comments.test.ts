@@ -45,6 +45,15 @@ it("comments of one pull request are one for each config and each name, and a se
 	expect(play.github.state.violations).toEqual([]);
 });
 
+it("a long name of several lines is cut between characters, in one line, so that the check run is found", async () => {
+	const play = await openReportPlay();
+	const [name, part] = [`a\n${"x".repeat(97)}😀tail`, `a ${"x".repeat(97)}😀`];
+	play.measured(failing, { name: `trtgate-a-${"x".repeat(97)}`, part });
+	const { published } = await play.report({ inputs: { name } });
+	expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+	expect(play.github.state.checkRuns.map((run) => run.name)).toEqual([`trtgate (${part})`]);
+});
+
 const models = Array.from({ length: 500 }, (_, index) => `${"detector-with-a-long-name-".repeat(3)}${index}`);
 const gates: GateResult[] = models.map((model) =>
 	buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),

@@ -11,11 +11,17 @@ import {
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
+import { cleanText } from "../text/escape.ts";
 import { engineSpecs } from "./plan.ts";
 
 const aloneName = "all";
 
 const maxNameChars = 100;
+
+/** Of a job or a gate: one line that can be part of an address. */
+export function shortJobName(text: string): string {
+	return [...cleanText(text)].slice(0, maxNameChars).join("").trim();
+}
 
 const maxJobs = 256;
 
@@ -90,7 +96,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 /** Artifact names allow fewer characters, so different names may collide. */
 function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
 	for (let count = 1; ; count += 1) {
-		const name = (count === 1 ? wanted : `${count} ${wanted}`).slice(0, maxNameChars);
+		const name = shortJobName(count === 1 ? wanted : `${count} ${wanted}`);
 		const artifact = input.artifactOf(name);
 		if (taken.has(artifact.toLowerCase())) continue;
 		taken.add(artifact.toLowerCase());
