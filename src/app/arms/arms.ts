@@ -150,12 +150,13 @@ function nothingToCompare(why: string, fix: string) {
 }
 
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
-async function whyNoCommit(repository: string, { processes }: Opening) {
+async function whyNoCommit(repository: string, { processes, request }: Opening) {
+	const place = repository === request.home ? "the workspace" : `the head ${repository}`;
 	const fix =
 		"Install git in the job's image, or in a step before actions/checkout, which needs it for the history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
 		if (await isRepository(gitIn(repository, processes)))
-			return "the workspace has no commit yet, so there is no earlier one";
+			return `${place} has no commit yet, so there is no earlier one`;
 	} catch (error) {
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
 		throw new ToolError({
@@ -164,8 +165,7 @@ async function whyNoCommit(repository: string, { processes }: Opening) {
 			fix,
 		});
 	}
-	const message =
-		"The base of this run is a commit, and the workspace is not a git repository, so it cannot be found.";
+	const message = `The base of this run is a commit, and ${place} is not a git repository, so it cannot be found.`;
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 

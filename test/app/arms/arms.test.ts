@@ -108,7 +108,9 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
 	const folder = folderWith({ "model.onnx": "x" });
 	const event = eventOn("workflow_dispatch", workflowDispatch("refs/heads/main"), "a".repeat(40));
-	await expectFault(open(folder, { event }), "git-ref", "not a git repository");
+	await expectFault(open(folder, { event }), "git-ref", "the workspace is not a git repository");
+	const elsewhere = open(workspaceOf(repo), { head: folder, event });
+	await expectFault(elsewhere, "git-ref", `the head ${folder} is not a git repository`);
 	await expectFault(open(folder, { event }, { PATH: folder }), "tool-missing", "", "Install git");
 	git(folder, "init", "--quiet");
 	expect(await open(folder, { event })).toMatchObject({
