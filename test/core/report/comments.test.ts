@@ -5,6 +5,7 @@ import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
+	alarmId,
 	alarmOf,
 	alarmTitle,
 	findHistory,
@@ -149,6 +150,14 @@ it("a marker prefers the later run, then attempt, and has one id for each config
 	expect(others.map(isAfter)).toEqual([true, true, false, false]);
 	expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
 	expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
+});
+
+it("an alarm of one config of a monorepo is not another's", () => {
+	const idOf = (camera: string) =>
+		alarmId(`services/perception/models/detector-${camera}-camera/trtgate.yml`, source);
+	const body = renderMarker({ ...marker, id: idOf("front") });
+	expect(findMarker(body, idOf("front"))).not.toBeNull();
+	expect(findMarker(body, idOf("rear"))).toBeNull();
 });
 
 it.each([
