@@ -9,7 +9,9 @@ import { describeFolder, openRef, whyAbsent } from "../../adapters/git/worktree.
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
+import { onnxFilesOf } from "../../core/config/versioned-files.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { openHistory } from "../../history/adapters/history.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
@@ -66,11 +68,25 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		const baseConfig = sharesFiles
 			? ({ state: "read", config: request.config } as const)
 			: await request.configs.inFolder(base.path);
+		if (baseConfig.state === "absent" && base.root === undefined) refuseForeign(base, request.config);
 		return { folders: [base, head.folder], baseConfig, rules: opening.rules ?? baseConfig, ...common };
 	} catch (error) {
 		await close();
 		throw error;
 	}
+}
+
+/** Such as one that happens to have the name of a branch. @throws ConfigError git-ref. */
+function refuseForeign({ path, source }: ArmFolder, config: Config) {
+	const isPossible = ({ model, engine }: EngineSpec) =>
+		(model.prepare ?? engine.build?.command) !== undefined ||
+		onnxFilesOf(engine).some((file) => existsSync(join(path, file)));
+	if (engineSpecs(config).some(isPossible)) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The base ${source.label} is a folder with neither ${basename(config.path)} nor a model of the head: nothing can be compared.`,
+		fix: "Name the folder of an earlier state; a branch that has a folder's name is refs/heads/NAME.",
+	});
 }
 
 interface Opening {

@@ -98,6 +98,20 @@ it.each(["HEAD", "."])(
 	},
 );
 
+it("a base is no folder that merely has the name of a branch", async () => {
+	const workspace = workspaceOf(repo);
+	writeProject(workspace, { "release/notes.md": "1.0" });
+	for (const event of [pullEvent(repo), undefined])
+		await expectFault(
+			open(workspace, { base: "release", event }),
+			"git-ref",
+			"The base release is a folder",
+			/refs\/heads/,
+		);
+	writeProject(workspace, { "release/model.onnx": "earlier" });
+	expect(modelsOf(await open(workspace, { base: "release" }))).toEqual(["earlier", "head model"]);
+});
+
 it("both sides are fetched by the name that the user gives, in a workflow", async () => {
 	const { workspace, ...opened } = await openPull(repo, { base: "main" });
 	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
