@@ -134,14 +134,18 @@ interface Opened {
 	own: HeadConfig;
 }
 
+/** A person who names a config means it for both sides. In a pipeline, a file of the checkout is the change's own. */
+function isForBoth({ config, workspace, event, cwd }: ConfigOptions) {
+	if (config === undefined || workspace !== undefined) return false;
+	return event === undefined || !resolve(cwd, config).startsWith(`${repositoryOf(cwd)}/`);
+}
+
 /** From the head's commit if the head is a git ref. */
 export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
 	const { cwd, inputs, workspace, head } = options;
 	const occasion = occasionOf(options);
 	const path = chooseConfig(options);
-	// A person who names a config means it for both sides.
-	const isOwn = options.config === undefined || workspace !== undefined;
-	const atRef = isOwn && head !== undefined && !existsSync(resolve(cwd, head));
+	const atRef = !isForBoth(options) && head !== undefined && !existsSync(resolve(cwd, head));
 	const text = atRef ? await textOfHead(head, path, options, processes) : null;
 	const read =
 		text === null
@@ -173,7 +177,7 @@ function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
 
 export function configReader({ own, options }: Opened): ConfigReader {
 	const name = basename(own.config.path);
-	const isShared = options.config !== undefined && options.workspace === undefined;
+	const isShared = isForBoth(options);
 	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
 	const sideOf = (loaded: LoadResult): SideConfig => {
 		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
@@ -245,8 +249,7 @@ export function twoSides({ own, options }: Opened, { baseConfig, rules, folders 
 		notes.push(
 			`The base has no ${name} (looked for ${placeIn(base, name)}): the head's recipes and rules, of ${own.config.path}, were used for both sides.`,
 		);
-	if (base !== undefined && options.config !== undefined && options.workspace === undefined)
-		notes.push(`${own.config.path} was used for both sides.`);
+	if (base !== undefined && isForBoth(options)) notes.push(`${own.config.path} was used for both sides.`);
 	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
 	return {
 		config: held === undefined ? own.config : underRulesOf(held, own.config, namesakes),

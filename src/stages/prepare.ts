@@ -12,7 +12,7 @@ import { readGolden } from "../golden/stages/load-goldens.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
-import { confine } from "./resolve-in-workspace.ts";
+import { confine, keepOutOf } from "./resolve-in-workspace.ts";
 
 interface PrepareInput {
 	sides: readonly { folder: ArmFolder; specs: readonly EngineSpec[] }[];
@@ -110,10 +110,18 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 		arm === "base" && path !== null
 			? await readBase(path, wanted)
 			: await readModelFile(path ?? `${folder.path}/${onnx}`, wanted);
+	await keepApart([model.path, ...model.external.map((data) => data.path)], wanted);
 	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
 	const assets = await readAssets(spec.engine, model.onnx, folder.path, ports);
-	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
+	if (!("state" in assets)) {
+		const { plugins, calibration, plan } = assets;
+		await keepApart(
+			[...plugins, calibration, plan].map((asset) => asset?.path),
+			wanted,
+		);
+		return { state: "ready", spec, arm, model, assets };
+	}
 	const { what, path: asset } = assets;
 	if (arm === "base" && assets.state === "missing") return absentFromBase(asset, wanted);
 	const code = "asset-missing";
@@ -122,6 +130,16 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 	const state = assets.state === "empty" ? "an empty file" : "missing";
 	const fix = "Correct its path in the config, or let the model's prepare command write it.";
 	throw new ConfigError({ code, message: `The ${what} ${asset} of ${spec.id} is ${state}.`, fix });
+}
+
+async function keepApart(
+	paths: readonly (string | null | undefined)[],
+	{ folder, input, ports }: Wanted,
+): Promise<void> {
+	const given = paths.filter((path) => path != null);
+	for (const { folder: other } of input.sides)
+		if (other.arm !== folder.arm)
+			await keepOutOf(other.root ?? other.path, { root: folder.path, paths: given }, ports.files);
 }
 
 /** These leave a model incomplete; preflight reports the others. */

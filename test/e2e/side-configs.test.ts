@@ -49,6 +49,28 @@ it("a config that --config names holds for both sides, and the report says so", 
 	expect((stdout + stderr).replace(/\s+/g, " ")).toContain("loose.yml was used for both sides.");
 });
 
+it("a config of the checkout that --config names is judged by the target branch's in a merge request", async () => {
+	const cwd = repositoryOf(project);
+	const base = git(cwd, "rev-parse", "HEAD");
+	git(cwd, "branch", "target");
+	writeProject(cwd, { ...wrong, "trtgate.yml": loose });
+	git(cwd, "commit", "-qam", "Loosen");
+	git(cwd, "remote", "add", "origin", cwd);
+	const env = {
+		GITLAB_CI: "true",
+		CI_PIPELINE_SOURCE: "merge_request_event",
+		CI_MERGE_REQUEST_IID: "7",
+		CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "target",
+		CI_MERGE_REQUEST_DIFF_BASE_SHA: base,
+		CI_COMMIT_SHA: git(cwd, "rev-parse", "HEAD"),
+	};
+	const run = await runCli(["run", "--out", "out", "--config", "trtgate.yml"], { cwd, env });
+	expectExit(run, 1);
+	const { gates } = readResult(join(cwd, "out"));
+	expect(gates.filter(({ status }) => status === "fail").map(({ gate }) => gate)).toContain("golden");
+	expect(gates.some(({ gate }) => gate === "limit-change")).toBe(true);
+});
+
 it("a head that is a git ref is built by the config at that ref", async () => {
 	const cwd = repositoryOf(project, {
 		"trtgate.yml": config.replace("onnx: model.onnx", "onnx: other.onnx"),

@@ -19,12 +19,15 @@ async function prepareHead(
 	{
 		text = withModel(`engines: { e: { ${engine} } }`),
 		backend = "tensorrt" as "tensorrt" | "onnxruntime",
+		base = undefined as string | undefined,
 	} = {},
 ) {
 	const specs = engineSpecs(loaded(text));
 	const folder = { arm: "head", path, source: { label: "head" } } as const;
 	const rest = { hasBaseConfig: true, backend, logFolder: "", timeoutMs: 1 } as const;
-	const input = { sides: [{ folder, specs }], ...rest };
+	const other = { arm: "base", path: `${base}/sub`, root: base, source: { label: "base" } } as const;
+	const sides = [{ folder, specs }, ...(base === undefined ? [] : [{ folder: other, specs: [] }])];
+	const input = { sides, ...rest };
 	const { model } = fakeEngine("head", "a");
 	const ports = {
 		...{ models: { read: async () => model }, files: fileStore(), progress: silent },
@@ -128,6 +131,19 @@ it("prepare follows no link out of the workspace", async () => {
 	symlinkSync("/etc/hostname", join(folder, "a.so"));
 	const prepared = await prepareHead(folder, "precision: fp16, plugins: [a.so]");
 	expect(prepared).toMatchObject({ state: "broken", fault: { code: "path-outside-workspace" } });
+});
+
+it("prepare takes no file of the base's checkout for the head's", async () => {
+	const workspace = folderWith({ "model.onnx": "slow", "out/worktrees/base/lib/a.so": "a" });
+	const base = join(workspace, "out/worktrees/base");
+	symlinkSync("out/worktrees/base/lib/a.so", join(workspace, "a.so"));
+	const leads = { code: "path-outside-workspace", message: expect.stringContaining(" leads to ") };
+	for (const plugin of ["a.so", "out/worktrees/base/lib/a.so"]) {
+		const asked = prepareHead(workspace, `precision: fp16, plugins: [${plugin}]`, { base });
+		expect(await asked).toMatchObject({ state: "broken", fault: leads });
+	}
+	const own = await prepareHead(base, "precision: fp16, plugins: [lib/a.so]", { base: workspace });
+	expect(own.state).toBe("ready");
 });
 
 const engine = (hash: string, plugin?: string) => ({

@@ -1,10 +1,10 @@
 // Opens the two folders that a run compares: given by the user as folders or git refs, or found from the event.
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import type { Arm, ArmSource } from "../../../generated/result.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
-import { type Git, type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
+import { firstLine, type Git, type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
 import { describeFolder, openRef, whyAbsent } from "../../adapters/git/worktree.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -186,7 +186,7 @@ async function whyNoCommit(repository: string, { processes, request }: Opening) 
 }
 
 async function openFoundBase(head: Side, commit: string, opening: Opening) {
-	const { event, access, config, configs } = opening.request;
+	const { event, access, config } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
 	// The target branch's config, not the change, chooses the base.
@@ -201,14 +201,49 @@ async function openFoundBase(head: Side, commit: string, opening: Opening) {
 		);
 	}
 	if (isReview(event)) {
-		const rules = await configs.atCommit(base.commit, git);
+		const rules = await readRules(base, git, opening);
 		opening.rules = rules;
 		const own = rules.state === "absent" ? config : defaultSettings;
 		const ruling = rules.state === "read" ? rules.config : own;
 		base = await otherBase(base, { ...search, event, baseline: ruling.baseline }, opening.notes);
 	}
-	const { state: _, commit: ref, ...source } = base;
+	const { state: _, commit: ref, tip: __, ...source } = base;
 	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
+}
+
+/** A change must not choose older rules by leaving the target branch at an older commit. */
+async function readRules(
+	{ commit, tip = commit, label }: Extract<FoundBase, { state: "found" }>,
+	git: Git,
+	opening: Opening,
+) {
+	const { configs } = opening.request;
+	const atBase = await configs.atCommit(commit, git);
+	await refuseHiddenHome(commit, atBase, opening);
+	const atTip = tip === commit ? atBase : await configs.atCommit(tip, git);
+	if (atTip.state !== "read" || JSON.stringify(atTip) === JSON.stringify(atBase)) return atBase;
+	opening.notes.push(
+		`The rules are those of ${label} at ${tip.slice(0, 7)}, whose config has changed since this change left it: update the branch if it is asked about rules or coverage that it did not touch.`,
+	);
+	return atTip;
+}
+
+/** A change could hide the base's rules: git follows a link to the config's folder, and reads a submodule's own history. */
+async function refuseHiddenHome(commit: string, atBase: SideConfig, { request, processes }: Opening) {
+	const { cwd, home, config } = request;
+	const refused = (where: string) =>
+		new ConfigError({
+			code: "config-missing",
+			message: `${config.path} lies ${where}, where the base's is not.`,
+			fix: "Let the config's folder be a folder of this repository, not a link or a submodule.",
+		});
+	const outer = await gitIn(home, processes)(["rev-parse", "--show-superproject-working-tree"]);
+	if (firstLine(outer) !== "") throw refused("in a submodule");
+	const [realCwd, realHome] = await Promise.all([realpath(cwd), realpath(home)]);
+	const folder = relative(cwd, home);
+	if (realHome === resolve(realCwd, folder)) return;
+	const type = await gitIn(cwd, processes)(["cat-file", "-t", `${commit}:./${folder}`]);
+	if (atBase.state === "absent" || firstLine(type) === "tree") throw refused(`behind a link to ${realHome}`);
 }
 
 /** The base that the config names instead of `target`; it must be part of the target branch. */

@@ -8,7 +8,8 @@ import type { History } from "../../history/adapters/history.ts";
 import type { PullRequestEvent, PushEvent, RunEvent } from "../../host/formats/github/event.ts";
 
 export type FoundBase =
-	| { state: "found"; commit: string; label: string; ref?: string; found: string }
+	/** `tip`: where the target branch has moved on since. */
+	| { state: "found"; commit: string; label: string; ref?: string; found: string; tip?: string }
 	| { state: "none"; why: string };
 
 type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
@@ -96,8 +97,10 @@ async function byMergeBase(event: PullRequestEvent, { head, history }: BaseSearc
 	const newest = (await history.branchTip(branch)) ?? baseSha;
 	await requireCommit(newest, branch, history);
 	const base = await history.mergeBase(head, newest);
-	if (base !== null)
-		return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
+	if (base !== null) {
+		const how = `${short(base)} is the merge base of ${short(head)} and ${branch}.`;
+		return { ...found(base, source, how), ...(base !== newest && { tip: newest }) };
+	}
 	const how = `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`;
 	return found(newest, source, how);
 }
@@ -162,8 +165,8 @@ async function byRef(ref: string, { history }: BaseSearch): Promise<FoundBase> {
 	});
 }
 
-function found(commit: string, source: { label: string; ref?: string }, sentence: string): FoundBase {
-	return { state: "found", commit, ...source, found: sentence };
+function found(commit: string, source: { label: string; ref?: string }, sentence: string) {
+	return { state: "found", commit, ...source, found: sentence } as const;
 }
 
 export async function requireCommit(commit: string, what: string, history: History): Promise<void> {

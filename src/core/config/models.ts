@@ -14,6 +14,7 @@ import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
+import { folderName } from "./identity.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
@@ -211,18 +212,26 @@ function* resolveInputs(
 	return inputs;
 }
 
-/** Names may hold slashes: model `a/b` with engine `c` would be `a` with engine `b/c`. */
+/**
+ * Names may hold slashes: model `a/b` with engine `c` would be `a` with engine `b/c`. Names made to have one hash would share
+ * a folder, and the last engine built would answer for the others.
+ */
 function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
-	const seen = new Set<string>();
-	const expected = "names that differ when they are joined by slashes";
+	const seen = new Map<string, string>();
 	for (const model of models)
 		for (const engine of model.engines) {
 			const engineId = `${model.name}/${engine.name}`;
 			const names = engine.workloads.map((workload) => `${engineId}/${workload.name}`);
 			for (const id of new Set([engineId, ...names])) {
-				const problem = { pointer: engine.pointer, says: `comes out as ${formatName(id)} twice`, expected };
-				if (seen.has(id)) yield { ...problem, fix: "Rename the engine or its model.", at: "key" };
-				seen.add(id);
+				const folder = folderName(id);
+				const other = seen.get(folder);
+				seen.set(folder, id);
+				if (other === undefined) continue;
+				const [says, expected] =
+					other === id
+						? [`comes out as ${formatName(id)} twice`, "names that differ when they are joined by slashes"]
+						: [`has the folder ${folder} of ${formatName(other)}`, "names with folders of their own"];
+				yield { pointer: engine.pointer, says, expected, fix: "Rename the engine or its model.", at: "key" };
 			}
 		}
 }

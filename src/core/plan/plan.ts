@@ -96,9 +96,10 @@ export function findCounterparts(
 		.filter(({ id }) => !found.has(id))
 		.flatMap((spec) =>
 			[...left].flatMap((other) => {
-				const isSame = isSameContent(other, spec);
-				const isLike = isSame || other.engine.onnx === spec.engine.onnx;
-				return isLike ? [{ spec, other, score: (isSame ? 16 : 0) + likeness(other, spec) }] : [];
+				// A copy of the old file must not take the base of the one that changed in its place.
+				const same =
+					(other.engine.onnx === spec.engine.onnx ? 32 : 0) + (isSameContent(other, spec) ? 16 : 0);
+				return same > 0 ? [{ spec, other, score: same + likeness(other, spec) }] : [];
 			}),
 		);
 	for (const { spec, other } of pairs.sort((one, two) => two.score - one.score)) {
@@ -114,7 +115,6 @@ function likeness(base: EngineSpec, head: EngineSpec) {
 		[8, base.engine.name === head.engine.name],
 		[4, base.engine.precision === head.engine.precision],
 		[2, base.model.name === head.model.name],
-		[1, base.engine.onnx === head.engine.onnx],
 	] as const;
 	return points.reduce((sum, [score, holds]) => sum + (holds ? score : 0), 0);
 }

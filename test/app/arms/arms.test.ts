@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
@@ -6,7 +6,13 @@ import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { commitAll, git, gitProcesses, worktrees } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, read, texts } from "../../support/opened-arms.ts";
-import { expectFault, folderWith, writeProject, writeScript } from "../../support/project.ts";
+import {
+	expectFault,
+	folderWith,
+	temporaryFolder,
+	writeProject,
+	writeScript,
+} from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 let repo: ReturnType<typeof makeRepository>;
@@ -206,6 +212,76 @@ it("both sides have their own configs, and the target branch's is the one whose 
 	const { baseConfig, rules } = await openPull(withConfig(limit("1%"), limit("off")));
 	for (const side of [baseConfig, rules])
 		expect(side).toMatchObject({ state: "read", config: { gates: { memory: { fail: 0.01 } } } });
+});
+
+it("the rules of a pull request are the target branch's newest, wherever the change left it", async () => {
+	const limit = (fail: string) => configText(`gates: { memory: { fail: ${fail} } }\n`);
+	const work = temporaryFolder();
+	git(work, "init", "-q");
+	const commit = (fail: string) => {
+		writeProject(work, { ...texts.base, "trtgate.yml": limit(fail) });
+		return commitAll(work);
+	};
+	const old = commit("50%");
+	const base = commit("1%");
+	git(work, "checkout", "-q", "-b", "feature", old);
+	writeProject(work, texts.head);
+	const head = commitAll(work);
+	git(work, "remote", "add", "origin", work);
+	const event = pullEvent({ root: work, origin: work, base, head, merge: head });
+	const opened = await open(work, { event });
+	expect(opened.folders[0]?.source.commit).toBe(old);
+	expect(opened.baseConfig).toMatchObject({ config: { gates: { memory: { fail: 0.5 } } } });
+	expect(opened.rules).toMatchObject({ config: { gates: { memory: { fail: 0.01 } } } });
+	expect(opened.notes).toEqual([
+		expect.stringContaining(`those of main at ${base.slice(0, 7)}, whose config`),
+	]);
+});
+
+it("both sides are refused if a link leads to the config's folder, unless the base has that link too", async () => {
+	const deep = (text: string, folder: string) => ({
+		[`${folder}/model.onnx`]: text,
+		[`${folder}/trtgate.yml`]: configText(),
+	});
+	const openLinked = async (base: Parameters<typeof makeRepository>[0]["base"], isLinkInBase: boolean) => {
+		const root = temporaryFolder();
+		writeProject(root, base);
+		git(root, "init", "-q", "-b", "main");
+		if (isLinkInBase) symlinkSync("real", join(root, "nets"));
+		const old = commitAll(root);
+		git(root, "checkout", "-q", "-b", "feature");
+		if (!isLinkInBase) {
+			renameSync(join(root, "nets"), join(root, "moved"));
+			symlinkSync(existsSync(join(root, "real")) ? "real" : "moved", join(root, "nets"));
+		}
+		const head = commitAll(root);
+		git(root, "remote", "add", "origin", root);
+		const event = pullEvent({ root, origin: root, base: old, head, merge: head });
+		return open(root, { home: join(root, "nets"), event });
+	};
+	const refused = "lies behind a link";
+	await expectFault(openLinked(deep("model", "nets"), false), "config-missing", refused);
+	const both = { ...deep("model", "nets"), ...deep("other", "real") };
+	await expectFault(openLinked(both, false), "config-missing", refused);
+	expect((await openLinked(deep("model", "real"), true)).rules).toMatchObject({ state: "read" });
+});
+
+it("both sides are refused if the config's folder became a submodule, which has a history of its own", async () => {
+	const files = { "nets/model.onnx": "model", "nets/trtgate.yml": configText() };
+	const [root, other] = [folderWith(files), folderWith(texts.base)];
+	for (const folder of [other, root]) git(folder, "init", "-q", "-b", "main");
+	commitAll(other);
+	const base = commitAll(root);
+	git(root, "checkout", "-q", "-b", "feature");
+	git(root, "rm", "-rq", "nets");
+	git(root, "submodule", "--quiet", "add", other, "nets");
+	git(root, "remote", "add", "origin", root);
+	writeProject(join(root, "nets"), { ...texts.head, "trtgate.yml": configText() });
+	commitAll(join(root, "nets"));
+	const head = commitAll(root);
+	const event = pullEvent({ root, origin: root, base, head, merge: head });
+	const asked = open(root, { home: join(root, "nets"), event });
+	await expectFault(asked, "config-missing", "lies in a submodule");
 });
 
 it("both sides are opened if the base has no config, or one that cannot be read", async () => {

@@ -65,6 +65,12 @@ it.each(Object.entries(hostile))("refused in less than a second: %s", (_, text) 
 	}
 });
 
+it("two models whose names were made to share a folder are refused", () => {
+	const twin = "classifier鰄叞钨牍噷抯硿蹍";
+	const [error] = refused(`${start}  classifier: { onnx: slow }\n  ${twin}: { onnx: fast }\n`);
+	expect(error?.message).toContain(`${twin}.engines.fp32 has the folder classifier-fp32-0eqxw8bcqficy of`);
+});
+
 it("any JSON gives errors and never a crash", () => {
 	fc.assert(
 		fc.property(fc.json({ maxDepth: 5 }), (text) => {

@@ -22,12 +22,16 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec) => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts finds a renamed engine by the same content, else by the same path", () => {
+it("findCounterparts finds a renamed engine by the same path, else by the same content", () => {
 	const base = [spec("net/old"), spec("net/older", { onnx: "older.onnx" })];
 	const [head, moved] = [spec("net/new"), spec("net/new", { onnx: "new.onnx" })];
 	expect([...findCounterparts(base, [head], never)]).toEqual([["net/new", "net/old"]]);
-	expect([...findCounterparts(base, [head], (one) => one === base[1])]).toEqual([["net/new", "net/older"]]);
+	expect([...findCounterparts(base, [head], (one) => one === base[1])]).toEqual([["net/new", "net/old"]]);
 	expect([...findCounterparts(base, [moved], always)]).toEqual([["net/new", "net/old"]]);
+	const copy = spec("copy/old", { onnx: "copy.onnx" });
+	expect([...findCounterparts([base[0]!], [copy, head], (_, one) => one === copy)]).toEqual([
+		["net/new", "net/old"],
+	]);
 	expect(findCounterparts(base, [moved], never).size).toBe(0);
 });
 

@@ -92,19 +92,34 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 }
 
 function essence({ model, outputs, detections, cases, policy, sequence }: GoldenManifest): unknown {
-	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, file]) => {
-			const { sha256, dtype, shape, tensorSha256 = null } = file;
-			return [name, sha256, dtype, shape, tensorSha256];
-		});
 	return [
 		model.sha256,
 		outputs,
 		detections ?? null,
 		policy ?? null,
 		sequence ?? null,
-		cases.map(({ id, inputs, outputs: of }) => [id, hashes(inputs), hashes(of)]),
+		cases.map((golden) => [golden.id, contentOf(golden)]),
 	];
+}
+
+/** All that decides a verdict on the case. */
+function contentOf(golden: GoldenCase): string {
+	return JSON.stringify([filesContent(golden.inputs), filesContent(golden.outputs), labelsContent(golden)]);
+}
+
+export function labelsContent({ labels = {} }: GoldenCase): string {
+	return JSON.stringify(Object.entries(labels).sort());
+}
+
+/** What is read: also which array of a file, and how a picture becomes a tensor. */
+export function filesContent(files: GoldenCase["inputs"]): string {
+	return JSON.stringify(
+		Object.entries(files)
+			.map(([name, { path: _, stats: __, ...content }]) =>
+				JSON.stringify([name, Object.entries(content).sort()]),
+			)
+			.sort(),
+	);
 }
 
 /** Outputs that only the head has keep their own limits. */
@@ -134,18 +149,8 @@ function namedOutputs({ outputs, cases }: GoldenManifest) {
 }
 
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
-	const files = (side: GoldenCase["inputs"]) =>
-		Object.entries(side).map(([name, { path: _, stats: __, ...content }]) => JSON.stringify([name, content]));
-	const contents = ({ inputs, outputs, labels = {} }: GoldenCase) =>
-		JSON.stringify([
-			files(inputs).sort(),
-			files(outputs).sort(),
-			Object.entries(labels)
-				.map((entry) => JSON.stringify(entry))
-				.sort(),
-		]);
 	const own = base?.cases.find(({ id }) => id === golden.id);
-	return own !== undefined && contents(own) === contents(golden);
+	return own !== undefined && contentOf(own) === contentOf(golden);
 }
 
 type Side = "input" | "output";

@@ -1,6 +1,6 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
 
-import type { GoldenCase, GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";
@@ -10,7 +10,7 @@ import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { ofSlice, own } from "../tensor/tensor.ts";
-import { isEquivalentGolden } from "./draft.ts";
+import { filesContent, isEquivalentGolden, labelsContent } from "./draft.ts";
 
 export interface ReviewInput extends LimitContext {
 	model: string;
@@ -76,6 +76,11 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest) {
 		const gone = Object.keys(outputs).filter((name) => !Object.hasOwn(kept, name));
 		if (gone.length > 0) weakened.push(`Case ${quoteName(id)} no longer contains ${listed(gone)}.`);
 	}
+	const labelled = base.cases
+		.filter((golden) => labelsContent(inHead.get(golden.id) ?? golden) !== labelsContent(golden))
+		.map(({ id }) => id);
+	if (labelled.length > 0)
+		weakened.push(`${counted(labelled.length, "case has", "cases have")} other labels: ${listed(labelled)}.`);
 	const groups = base.detections ?? [];
 	const lost = groups.length - (head.detections?.length ?? 0);
 	if (lost > 0) weakened.push(`${counted(lost, "comparison")} of boxes dropped.`);
@@ -98,7 +103,7 @@ function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | un
 	const added = head.cases.filter(({ id }) => !before.has(id)).map(({ id }) => id);
 	if (added.length > 0) notes.push(`${counted(added.length, "case")} added: ${listed(added)}.`);
 	const inputs = head.cases
-		.filter((golden) => inputsOf(golden) !== inputsOf(before.get(golden.id) ?? golden))
+		.filter(({ id, inputs }) => filesContent(inputs) !== filesContent(before.get(id)?.inputs ?? inputs))
 		.map(({ id }) => id);
 	if (inputs.length > 0)
 		notes.push(`${counted(inputs.length, "case has", "cases have")} other inputs: ${listed(inputs)}.`);
@@ -108,14 +113,6 @@ function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | un
 	if (reason === undefined) notes.push("No reason is given.");
 	if (head.author === undefined) notes.push("No author is named.");
 	return notes;
-}
-
-function inputsOf({ inputs }: GoldenCase) {
-	return JSON.stringify(
-		Object.entries(inputs)
-			.map(([name, { sha256 }]) => [name, sha256])
-			.sort(),
-	);
 }
 
 function listed(names: readonly string[]) {

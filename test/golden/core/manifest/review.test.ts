@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type {
+	ComparatorSpec,
+	GoldenCase,
+	GoldenManifest,
+	GoldenOutput,
+	Preprocess,
+} from "../../../../generated/golden.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../../src/core/onnx/model.ts";
 import { validateAgainstModel } from "../../../../src/golden/core/manifest/draft.ts";
 import { type ReviewInput, reviewGolden, reviewGone } from "../../../../src/golden/core/manifest/review.ts";
@@ -77,6 +83,25 @@ it("reviewGolden calls out dropped cases and a softer policy, and notes new ones
 		"A changed model now means warn, before fail.",
 	]);
 	expect(change?.notes).toContain('1 case added: "other".');
+});
+
+it("reviewGolden calls out other labels, another array of a file, and a picture that becomes another tensor", () => {
+	const [one] = golden().cases;
+	const file = one!.outputs["y"]!;
+	const withCase = (more: Partial<GoldenCase>) => golden({}, { cases: [{ ...one!, ...more }] });
+	const labelled = withCase({ labels: { y: [0, 1] } });
+	expect(review(labelled, withCase({ labels: { y: [1, 1] } }))?.weakened).toEqual([
+		`1 case has other labels: "${one!.id}".`,
+	]);
+	expect(review(labelled, withCase({}))?.weakened).toHaveLength(1);
+	expect(review(golden(), withCase({ outputs: { y: { ...file, member: "z" } } }))).not.toBeNull();
+	const picture = (scale: number) =>
+		withCase({
+			inputs: { x: { ...file, format: "image", preprocess: { kind: "image", scale } as Preprocess } },
+		});
+	expect(review(picture(1), picture(2))?.notes[0]).toMatch(/^1 case has other inputs/);
+	const moved = withCase({ outputs: { y: { ...file, path: "r2/y.npy" } } });
+	expect(review(golden(), moved)).toBeNull();
 });
 
 it("reviewGolden reports the reason only if it belongs to this change, and its absence", () => {
