@@ -9,13 +9,20 @@ import { describeFolder, openRef, whyAbsent } from "../../adapters/git/worktree.
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
-import { onnxFilesOf } from "../../core/config/versioned-files.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { openHistory } from "../../history/adapters/history.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { type BaseSearch, type FoundBase, findBase, isReview, nameHead } from "./find-base.ts";
+import {
+	type BaseSearch,
+	type FoundBase,
+	findBase,
+	isReview,
+	nameHead,
+	nothingToCompare,
+	refuseForeign,
+	requireChange,
+} from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
@@ -74,19 +81,6 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		await close();
 		throw error;
 	}
-}
-
-/** Such as one that happens to have the name of a branch. @throws ConfigError git-ref. */
-function refuseForeign({ path, source }: ArmFolder, config: Config) {
-	const isPossible = ({ model, engine }: EngineSpec) =>
-		(model.prepare ?? engine.build?.command) !== undefined ||
-		onnxFilesOf(engine).some((file) => existsSync(join(path, file)));
-	if (engineSpecs(config).some(isPossible)) return;
-	throw new ConfigError({
-		code: "git-ref",
-		message: `The base ${source.label} is a folder with neither ${basename(config.path)} nor a model of the head: nothing can be compared.`,
-		fix: "Name the folder of an earlier state; a branch that has a folder's name is refs/heads/NAME.",
-	});
 }
 
 interface Opening {
@@ -160,11 +154,6 @@ function isSame(base: Side, head: Side) {
 	return commit !== undefined && commit === head.folder.source.commit && base.repository === head.repository;
 }
 
-function nothingToCompare(why: string, fix: string) {
-	const message = `A change under review has nothing to be compared with: ${why}.`;
-	return new ConfigError({ code: "git-ref", message, fix });
-}
-
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
 async function whyNoCommit(repository: string, { processes, request }: Opening) {
 	const place = repository === request.home ? "the workspace" : `the head ${repository}`;
@@ -203,6 +192,7 @@ async function openFoundBase(head: Side, commit: string, opening: Opening) {
 	if (isReview(event)) {
 		const rules = await readRules(base, git, opening);
 		opening.rules = rules;
+		if (event.kind === "pull-request") await requireChange(event, commit, history);
 		const own = rules.state === "absent" ? config : defaultSettings;
 		const ruling = rules.state === "read" ? rules.config : own;
 		base = await otherBase(base, { ...search, event, baseline: ruling.baseline }, opening.notes);

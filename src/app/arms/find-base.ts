@@ -1,11 +1,16 @@
 // Finds the base commit of an event, and explains in one sentence how it was found.
 
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
+import { onnxFilesOf } from "../../core/config/versioned-files.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { History } from "../../history/adapters/history.ts";
 import type { PullRequestEvent, PushEvent, RunEvent } from "../../host/formats/github/event.ts";
+import type { ArmFolder } from "../../stages/prepared.ts";
 
 export type FoundBase =
 	/** `tip`: where the target branch has moved on since. */
@@ -84,8 +89,10 @@ async function byEvent(event: RunEvent, search: BaseSearch): Promise<FoundBase> 
 }
 
 /** The commit where the head left the target branch, or the first parent if the head is the merge commit. */
-async function byMergeBase(event: PullRequestEvent, { head, history }: BaseSearch): Promise<FoundBase> {
-	const { baseRef: branch, baseSha, headSha } = event;
+async function byMergeBase(
+	{ baseRef: branch, baseSha, headSha }: PullRequestEvent,
+	{ head, history }: BaseSearch,
+): Promise<FoundBase> {
 	const source = { label: branch, ref: branch };
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === headSha) {
@@ -93,7 +100,6 @@ async function byMergeBase(event: PullRequestEvent, { head, history }: BaseSearc
 		const how = `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`;
 		return found(first, source, how);
 	}
-	await requireChange(event, head, history);
 	const newest = (await history.branchTip(branch)) ?? baseSha;
 	await requireCommit(newest, branch, history);
 	const base = await history.mergeBase(head, newest);
@@ -106,7 +112,7 @@ async function byMergeBase(event: PullRequestEvent, { head, history }: BaseSearc
 }
 
 /** The verdict is published for the pull request's head, so it must be of no other change. */
-async function requireChange({ headSha, mergeSha }: PullRequestEvent, head: string, history: History) {
+export async function requireChange({ headSha, mergeSha }: PullRequestEvent, head: string, history: History) {
 	if (head === headSha || head === mergeSha) return;
 	if ((await history.bring(headSha)) && (await history.mergeBase(headSha, head)) === headSha) return;
 	throw new ConfigError({
@@ -185,4 +191,22 @@ export function unknownBase(why: string): ToolError {
 
 function short(commit: string): string {
 	return commit.slice(0, 7);
+}
+
+export function nothingToCompare(why: string, fix: string) {
+	const message = `A change under review has nothing to be compared with: ${why}.`;
+	return new ConfigError({ code: "git-ref", message, fix });
+}
+
+/** Such as one that happens to have the name of a branch. @throws ConfigError git-ref. */
+export function refuseForeign({ path, source }: ArmFolder, config: Config) {
+	const isPossible = ({ model, engine }: EngineSpec) =>
+		(model.prepare ?? engine.build?.command) !== undefined ||
+		onnxFilesOf(engine).some((file) => existsSync(join(path, file)));
+	if (engineSpecs(config).some(isPossible)) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The base ${source.label} is a folder with neither ${basename(config.path)} nor a model of the head: nothing can be compared.`,
+		fix: "Name the folder of an earlier state; a branch that has a folder's name is refs/heads/NAME.",
+	});
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { findBase } from "../../../src/app/arms/find-base.ts";
+import { findBase, requireChange } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
@@ -334,7 +334,9 @@ async function find(of: Run, folder?: string) {
 	const { event: name, ref, commit, checkedOut: head = commit, baseline = { from: "base-ref" } } = of;
 	const clone = folder ?? cloned(ref, head, of.depth ?? 1);
 	const event = parseRunEvent(name, payloadOf(of), { sha: at(commit), ref });
-	const base = await findBase({ event, baseline, head: at(head), history: await historyOf(clone) });
+	const history = await historyOf(clone);
+	const base = await findBase({ event, baseline, head: at(head), history });
+	if (event.kind === "pull-request") await requireChange(event, at(head), history);
 	return { base, folder: clone };
 }
 
