@@ -26,7 +26,7 @@ export const inputKinds = {
 		maxBytes: 4 * mebibyte,
 		missing: "config-missing",
 		unreadable: "config-unreadable",
-		fix: "Write one with `trtgate init MODEL`, or name another with --config.",
+		fix: "Write one with `trtgate init MODEL`, or name another with --config or the input `config`.",
 	},
 	model: {
 		what: "a model",

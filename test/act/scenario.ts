@@ -147,8 +147,8 @@ export function releaseActions(): {
 		`import { DefaultArtifactClient } from ${JSON.stringify(toolkit)};
 const client = new DefaultArtifactClient();
 const { artifacts } = await client.listArtifacts();
-const ends = process.env.INPUT_PATTERN.replace("*", "");
-for (const { id, name } of artifacts.filter(({ name }) => name.endsWith(ends)))
+const pattern = new RegExp("^" + process.env.INPUT_PATTERN.replaceAll("*", ".*") + "$");
+for (const { id, name } of artifacts.filter(({ name }) => pattern.test(name)))
 	await client.downloadArtifact(id, { path: process.env.INPUT_PATH + "/" + name });
 `,
 	);

@@ -225,10 +225,13 @@ it("the examples for ARC put the GPU on the job's own container, whole or as a s
 	);
 });
 
+const inTwoAttempts = { "": "fail", "-attempt2": "pass" };
 it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
-	["signs engines whose hashes the manifest names", "plan of the engine", 0],
-	["signs no engines of another measurement", "another plan", 1],
-])("the release of engines %s (needs jq)", (_, built, status) => {
+	["signs engines whose hashes the manifest names", "plan of the engine", 0, { "": "pass" }],
+	["signs no engines of another measurement", "another plan", 1, { "": "pass" }],
+	["takes the files of the last attempt", "plan of the engine", 0, inTwoAttempts],
+	["takes no files of an earlier attempt", "plan of the engine", 1, { "": "fail" }],
+])("the release of engines %s (needs jq)", (_, built, status, outcomes: Record<string, string>) => {
 	const folder = temporaryFolder();
 	const write = (path: string, text: string): void => {
 		mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -236,15 +239,19 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
 	};
 	const engineSha256 = createHash("sha256").update("plan of the engine").digest("hex");
 	const engines = [{ file: "resnet50-fp16.engine", engineSha256 }];
-	write("measured/trtgate-gate/exports/manifest.json", JSON.stringify({ engines }));
-	write("measured/trtgate-gate/result.json", "{}");
-	write("measured/engines-gate/resnet50-fp16.engine", built);
+	for (const [attempt, outcome] of Object.entries(outcomes)) {
+		const own = attempt === Object.keys(outcomes).at(-1) ? built : "an earlier plan";
+		write(`measured/trtgate-gate${attempt}/exports/manifest.json`, JSON.stringify({ outcome, engines }));
+		write(`measured/trtgate-gate${attempt}/result.json`, "{}");
+		write(`measured/engines-gate${attempt}/resnet50-fp16.engine`, own);
+	}
 	const steps =
 		readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]
 			?.steps ?? [];
 	const script = steps.find(({ run }) => run?.includes("engines.tar.gz"))?.run ?? "";
 	// Starts a shell as GitHub does if the step names none.
-	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8" });
+	const env = { ...process.env, OUTCOME: "pass" };
+	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8", env });
 	expect(run.status, run.stderr).toBe(status);
 	expect(existsSync(join(folder, "files/engines.tar.gz"))).toBe(status === 0);
 });

@@ -24,7 +24,8 @@ it("comments of one pull request are one for each config and each name, and a se
 	];
 	for (const attempt of [1, 2])
 		for (const [name, inputs] of reports) {
-			play.measured({ ...failing, config: { path: inputs["config"] ?? "trtgate.yml" } }, { name, attempt });
+			const config = { path: inputs["config"] ?? "trtgate.yml" };
+			play.measured({ ...failing, config }, { name, part: inputs["name"], attempt });
 			expect((await play.report({ inputs, runAttempt: attempt })).run.exitCode, JSON.stringify(inputs)).toBe(
 				1,
 			);
@@ -42,6 +43,15 @@ it("comments of one pull request are one for each config and each name, and a se
 	expect(new Set(runs.map(({ externalId }) => externalId)).size).toBe(runs.length);
 	expect(runs).toHaveLength(6);
 	expect(play.github.state.violations).toEqual([]);
+});
+
+it("a long name of several lines is cut between characters, in one line, so that the check run is found", async () => {
+	const play = await openReportPlay();
+	const [name, part] = [`a\n${"x".repeat(97)}😀tail`, `a ${"x".repeat(97)}😀`];
+	play.measured(failing, { name: `trtgate-a-${"x".repeat(97)}`, part });
+	const { published } = await play.report({ inputs: { name } });
+	expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+	expect(play.github.state.checkRuns.map((run) => run.name)).toEqual([`trtgate (${part})`]);
 });
 
 const models = Array.from({ length: 500 }, (_, index) => `${"detector-with-a-long-name-".repeat(3)}${index}`);

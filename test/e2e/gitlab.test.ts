@@ -66,12 +66,13 @@ it("the GitLab example finds its base, fails on wrong outputs, keeps one note, a
 		},
 	};
 	const { url } = await startGitea(replies, onTestFinished);
-	const run = await runPipeline(folder, {
+	const variables = {
 		...{ CI_PIPELINE_SOURCE: "merge_request_event", CI_COMMIT_SHA: head, CI_MERGE_REQUEST_IID: "7" },
 		...{ CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main", CI_MERGE_REQUEST_DIFF_BASE_SHA: base },
 		...{ CI_MERGE_REQUEST_PROJECT_ID: "3", CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "3" },
 		...{ CI_API_V4_URL: url, TRTGATE_GITLAB_TOKEN: "glpat-test" },
-	});
+	};
+	const run = await runPipeline(folder, variables);
 	expectExit(run, 1);
 	expect(run.stderr).toContain("json schema validated");
 	const result = readResult(join(folder, "trtgate-out"));
@@ -81,6 +82,12 @@ it("the GitLab example finds its base, fails on wrong outputs, keeps one note, a
 	expect(Object.keys(reports)).toEqual(["junit", "codequality", "metrics"]);
 	for (const path of Object.values<string>(reports))
 		expect(readFileSync(join(folder, path), "utf8"), path).toMatch(/net|\[\]/);
+	// The next job fails before it writes anything: what this one left is no result of its commit.
+	const env = { PATH: `${process.env["PATH"]}`, ...gitlab, ...variables, CI_COMMIT_SHA: "e".repeat(40) };
+	const late = await runNode([resolve("dist/cli.js"), "note", "trtgate-out"], { cwd: folder, env });
+	expectExit(late, 2);
+	expect(late.stderr).toContain(`The result is of commit ${head.slice(0, 7)}; expected eeeeeee`);
+	expect(posted).toHaveLength(1);
 });
 
 it("the GitLab example would not pass its schema with a key that GitLab does not know", async () => {

@@ -361,6 +361,22 @@ it("report/ without a plan uses only the artifact of its own config, name and jo
 	expect(found).toMatchObject(passed);
 });
 
+it.each([
+	["has a name that makes the same artifact", { name: "中国" }, { job: "gate", part: "日本" }],
+	["has no name, and another job's name is its id", {}, { job: "other", part: "gate" }],
+])(
+	"report/ without a plan does not take another gate's result for a lost one's, which %s",
+	async (_, inputs, its) => {
+		const place = await openPlace();
+		const artifact = place.github.addArtifact.bind(place.github);
+		const result = resultOf("l4", { run: { id: 500, attempt: 1, ...its } });
+		artifact({ runId: 500, name: "name" in inputs ? "trtgate" : "trtgate-gate", archive: archiveOf(result) });
+		expect(await reportSameRun(place, inputs, { ...rights, job: "lost" })).toMatchObject(isLost);
+		const found = await reportSameRun(place, { name: its.part }, rights);
+		expect(found).toMatchObject(passed);
+	},
+);
+
 it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
 	const place = await openPlace();
 	addResult(place, "gate", resultOf("l4", { config: { path: "b/trtgate.yml" } }));

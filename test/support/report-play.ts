@@ -27,7 +27,7 @@ export interface ReportJob {
 
 export interface ReportPlay {
 	github: LocalGitHub;
-	measured(result: Result, part: { runId?: number; name?: string; attempt?: number }): void;
+	measured(result: Result, part: { runId?: number; name?: string; part?: string; attempt?: number }): void;
 	report(job?: ReportJob): Promise<Reported>;
 }
 
@@ -40,8 +40,8 @@ export async function openReportPlay(atEnd: AtEnd = onTestFinished): Promise<Rep
 	let reports = 0;
 	return {
 		github,
-		measured(result, { runId = usualRun, name = "trtgate-gate", attempt = 1 }) {
-			const content = JSON.stringify({ ...result, run: { id: runId, attempt, job: "gate" } });
+		measured(result, { runId = usualRun, name = "trtgate-gate", part, attempt = 1 }) {
+			const content = JSON.stringify({ ...result, run: { id: runId, attempt, job: "gate", part } });
 			const again = attempt === 1 ? "" : `-attempt${attempt}`;
 			github.addArtifact({
 				runId,

@@ -13,7 +13,7 @@ import {
 	succeeded,
 } from "./run-git.ts";
 
-export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
+export type Depth = { deepenBy: number } | "all";
 
 export type Remote = Awaited<ReturnType<typeof openRemote>>;
 
@@ -60,8 +60,7 @@ export function pickRemote(all: readonly string[]): string | null {
 }
 
 function depthFlag(depth: Depth) {
-	if (depth === "all") return "--unshallow";
-	return "deepenBy" in depth ? `--deepen=${depth.deepenBy}` : `--shallow-since=${depth.sinceSeconds}`;
+	return depth === "all" ? "--unshallow" : `--deepen=${depth.deepenBy}`;
 }
 
 /** Tries again if the connection broke. @returns null if the remote lacks it. */

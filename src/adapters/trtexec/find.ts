@@ -121,7 +121,8 @@ async function probe(
 		},
 	});
 	if (version !== null) return version;
-	if (record.state === "not-started") return { why: "does not exist" };
+	if (record.state === "not-started")
+		return { why: record.problem.includes("EACCES") ? "is not executable" : "does not exist" };
 	const { state, exitCode, tail } = record;
 	const how = state === "exited" ? `ended with exit code ${exitCode ?? "unknown"}` : `was ${state}`;
 	const library = tail

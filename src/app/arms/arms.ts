@@ -13,7 +13,16 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import { openHistory } from "../../history/adapters/history.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { type BaseSearch, type FoundBase, findBase, isReview, nameHead } from "./find-base.ts";
+import {
+	type BaseSearch,
+	type FoundBase,
+	findBase,
+	isReview,
+	nameHead,
+	nothingToCompare,
+	refuseForeign,
+	requireChange,
+} from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
@@ -66,6 +75,7 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		const baseConfig = sharesFiles
 			? ({ state: "read", config: request.config } as const)
 			: await request.configs.inFolder(base.path);
+		if (baseConfig.state === "absent" && base.root === undefined) refuseForeign(base, request.config);
 		return { folders: [base, head.folder], baseConfig, rules: opening.rules ?? baseConfig, ...common };
 	} catch (error) {
 		await close();
@@ -113,7 +123,15 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
-	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
+	if (base !== undefined) {
+		const side = await openNamed("base", base, opening);
+		if (config.base === undefined && isReview(event) && isSame(side, head))
+			throw nothingToCompare(
+				`the base ${base} is the checked-out commit itself`,
+				"Name another base with the input `base`, or leave it out: the event names it.",
+			);
+		return side.folder;
+	}
 	const { from, ref } = config.baseline;
 	const isByEvent = from === "base-ref";
 	if (config.base !== undefined && isByEvent && !isReview(event) && event?.kind !== "tag") {
@@ -131,13 +149,19 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 	return openFoundBase(head, commit, opening);
 }
 
+function isSame(base: Side, head: Side) {
+	const { commit } = base.folder.source;
+	return commit !== undefined && commit === head.folder.source.commit && base.repository === head.repository;
+}
+
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
-async function whyNoCommit(repository: string, { processes }: Opening) {
+async function whyNoCommit(repository: string, { processes, request }: Opening) {
+	const place = repository === request.home ? "the workspace" : `the head ${repository}`;
 	const fix =
 		"Install git in the job's image, or in a step before actions/checkout, which needs it for the history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
 		if (await isRepository(gitIn(repository, processes)))
-			return "the workspace has no commit yet, so there is no earlier one";
+			return `${place} has no commit yet, so there is no earlier one`;
 	} catch (error) {
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
 		throw new ToolError({
@@ -146,8 +170,7 @@ async function whyNoCommit(repository: string, { processes }: Opening) {
 			fix,
 		});
 	}
-	const message =
-		"The base of this run is a commit, and the workspace is not a git repository, so it cannot be found.";
+	const message = `The base of this run is a commit, and ${place} is not a git repository, so it cannot be found.`;
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
@@ -161,15 +184,15 @@ async function openFoundBase(head: Side, commit: string, opening: Opening) {
 	let base = await findBase(search);
 	if (base.state === "none") {
 		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
-		throw new ConfigError({
-			code: "git-ref",
-			message: `A change under review has nothing to be compared with: ${base.why}.`,
-			fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
-		});
+		throw nothingToCompare(
+			base.why,
+			"Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
+		);
 	}
 	if (isReview(event)) {
 		const rules = await readRules(base, git, opening);
 		opening.rules = rules;
+		if (event.kind === "pull-request") await requireChange(event, commit, history);
 		const own = rules.state === "absent" ? config : defaultSettings;
 		const ruling = rules.state === "read" ? rules.config : own;
 		base = await otherBase(base, { ...search, event, baseline: ruling.baseline }, opening.notes);

@@ -1,11 +1,16 @@
 // Finds the base commit of an event, and explains in one sentence how it was found.
 
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
+import { onnxFilesOf } from "../../core/config/versioned-files.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { History } from "../../history/adapters/history.ts";
 import type { PullRequestEvent, PushEvent, RunEvent } from "../../host/formats/github/event.ts";
+import type { ArmFolder } from "../../stages/prepared.ts";
 
 export type FoundBase =
 	/** `tip`: where the target branch has moved on since. */
@@ -48,11 +53,14 @@ export async function findBase(search: BaseSearch): Promise<FoundBase> {
 		throw new ConfigError({
 			code: "git-ref",
 			message: `Base and head are the same commit: the checked-out commit is on ${event.baseRef}, without the change of the pull request.`,
-			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
+			fix: checkoutFix,
 		});
 	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
+
+const checkoutFix =
+	"Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
 
 async function followBaseline(search: BaseSearch): Promise<FoundBase> {
 	const { event, baseline } = search;
@@ -101,6 +109,17 @@ async function byMergeBase(
 	}
 	const how = `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`;
 	return found(newest, source, how);
+}
+
+/** The verdict is published for the pull request's head, so it must be of no other change. */
+export async function requireChange({ headSha, mergeSha }: PullRequestEvent, head: string, history: History) {
+	if (head === headSha || head === mergeSha) return;
+	if ((await history.bring(headSha)) && (await history.mergeBase(headSha, head)) === headSha) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The checked-out commit ${short(head)} is without the change of the pull request: expected ${short(headSha)}, its head, or a commit that contains it.`,
+		fix: checkoutFix,
+	});
 }
 
 /** The commit before the push; if it is gone, where the branch left the default branch, else the commit before the head. */
@@ -172,4 +191,22 @@ export function unknownBase(why: string): ToolError {
 
 function short(commit: string): string {
 	return commit.slice(0, 7);
+}
+
+export function nothingToCompare(why: string, fix: string) {
+	const message = `A change under review has nothing to be compared with: ${why}.`;
+	return new ConfigError({ code: "git-ref", message, fix });
+}
+
+/** Such as one that happens to have the name of a branch. @throws ConfigError git-ref. */
+export function refuseForeign({ path, source }: ArmFolder, config: Config) {
+	const isPossible = ({ model, engine }: EngineSpec) =>
+		(model.prepare ?? engine.build?.command) !== undefined ||
+		onnxFilesOf(engine).some((file) => existsSync(join(path, file)));
+	if (engineSpecs(config).some(isPossible)) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The base ${source.label} is a folder with neither ${basename(config.path)} nor a model of the head: nothing can be compared.`,
+		fix: "Name the folder of an earlier state; a branch that has a folder's name is refs/heads/NAME.",
+	});
 }

@@ -1,9 +1,11 @@
 // `trtgate note`: shows a result in one note of the merge request, kept up to date. For GitLab.
 import { join } from "node:path";
-import { PlatformError, usageError } from "../../core/errors.ts";
+import type { Result } from "../../../generated/result.ts";
+import { ConfigError, PlatformError, usageError } from "../../core/errors.ts";
 import { markerId } from "../../core/report/comment.ts";
 import { gitlabNotes } from "../../host/adapters/gitlab/notes.ts";
 import { describePublished } from "../../host/app/publish/publish-result.ts";
+import type { PullRequestEvent } from "../../host/formats/github/event.ts";
 import { publishComment } from "../../host/stages/publish/comment.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
@@ -11,6 +13,17 @@ import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
 import { readResult } from "./read-result.ts";
 import { noteTable } from "./tables.ts";
+
+/** A job that failed early leaves the folder as an earlier one left it. */
+function refuseOther({ arms }: Result, { headSha, mergeSha }: PullRequestEvent) {
+	const { commit } = arms.head;
+	if (commit === undefined || commit === headSha || commit === mergeSha) return;
+	throw new ConfigError({
+		code: "result-invalid",
+		message: `The result is of commit ${commit.slice(0, 7)}; expected ${headSha.slice(0, 7)}, the head of this merge request.`,
+		fix: "Read why this job wrote no result of its own, and remove the folder before `trtgate run` where jobs share it.",
+	});
+}
 
 export async function note(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, noteTable);
@@ -22,6 +35,7 @@ export async function note(argv: readonly string[], terminal: Terminal): Promise
 		);
 	const { result } = await readResult(join(args.positionals[0] ?? ".", reportFiles.result), terminal.cwd);
 	const { event, id, jobUrl } = pipeline;
+	refuseOther(result, event);
 	const plan = {
 		id: markerId(result.config.path, args.text("name") ?? ""),
 		shown: { links: { run: jobUrl, artifact: `${jobUrl}/artifacts/browse` }, change: event.headSha },

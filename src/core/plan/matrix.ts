@@ -11,11 +11,17 @@ import {
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
+import { cleanText } from "../text/escape.ts";
 import { engineSpecs } from "./plan.ts";
 
 const aloneName = "all";
 
 const maxNameChars = 100;
+
+/** Of a job or a gate: one line that can be part of an address. */
+export function shortJobName(text: string): string {
+	return [...cleanText(text)].slice(0, maxNameChars).join("").trim();
+}
 
 const maxJobs = 256;
 
@@ -77,7 +83,7 @@ interface Naming {
 function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 	const { config, name, only = [] } = naming.input;
 	return sharesOf(runner, config, only).map(([label, patterns]) => {
-		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ") || aloneName;
+		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ");
 		return {
 			...nameOfItsOwn(wanted, naming),
 			runner: JSON.stringify(runner.labels),
@@ -90,7 +96,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 /** Artifact names allow fewer characters, so different names may collide. */
 function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
 	for (let count = 1; ; count += 1) {
-		const name = (count === 1 ? wanted : `${count} ${wanted}`).slice(0, maxNameChars);
+		const name = shortJobName(count === 1 ? wanted : `${count} ${wanted}`) || aloneName;
 		const artifact = input.artifactOf(name);
 		if (taken.has(artifact.toLowerCase())) continue;
 		taken.add(artifact.toLowerCase());
@@ -136,7 +142,7 @@ export function parseMatrix(text: string): MatrixJob[] {
 	const value = parseJson(text);
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
-	return list.map((entry: unknown) => {
+	const jobs = list.map((entry: unknown) => {
 		const fields = fieldsOf(entry);
 		const textOf = (key: keyof MatrixJob) => {
 			const text = Object.hasOwn(fields, key) ? fields[key] : "";
@@ -144,9 +150,13 @@ export function parseMatrix(text: string): MatrixJob[] {
 			return text;
 		};
 		const job = Object.fromEntries(keys.map((key) => [key, textOf(key)])) as unknown as MatrixJob;
-		if (job.artifact === "") throw notAMatrix();
+		if (job.name === "" || job.artifact === "") throw notAMatrix();
 		return job;
 	});
+	// A lost part would hide behind its namesake.
+	for (const key of ["name", "artifact"] as const)
+		if (new Set(jobs.map((job) => job[key])).size < jobs.length) throw notAMatrix(`each ${key} once in `);
+	return jobs;
 }
 
 export function parseJson(text: string): unknown {
@@ -157,17 +167,17 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-function notAMatrix() {
+function notAMatrix(which = "") {
 	return usageError(
-		`The expected parts are not a plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
+		`The expected parts are not a plan's matrix: expected ${which}{"include":[{"name":…,"artifact":…}]}.`,
 		"Pass on the output `matrix` of the plan as it is.",
 	);
 }
 
-/** JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
+/** JSON as `runs-on` takes it, or labels separated by commas or lines. @throws ConfigError usage. */
 export function parseLabels(text: string): RunnerConfig["labels"] {
 	const isPlain = !/^\s*[[{"]/.test(text);
-	const plain = text.split(",").flatMap((label) => label.trim() || []);
+	const plain = text.split(/[,\n]/).flatMap((label) => label.trim() || []);
 	const value = isPlain ? plain : parseJson(text);
 	if (typeof value === "string" && value !== "") return [value];
 	if (isPlain ? plain.length > 0 : isLabels(value)) return value as string[];

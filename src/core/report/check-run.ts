@@ -56,8 +56,11 @@ function ofProblem(problem: ErrorRecord | Finding, level: Level, node?: string):
 	};
 }
 
-/** Most severe first; the last one counts the others. The check-runs API takes 50 in one request. */
-export function annotations(result: Result, most = 50): Annotation[] {
+/** GitHub shows ten errors of a step, and the step itself ends with one. */
+const mostOfStep = 9;
+
+/** Most severe first; the last one counts the others. */
+export function annotations(result: Result, most = mostOfStep): Annotation[] {
 	const found = [
 		...result.errors.map((error) => ofProblem(error, error.kind === "github" ? "warning" : "error")),
 		...result.gates.flatMap((gate) => ofGate(gate, result)),

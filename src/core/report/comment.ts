@@ -13,7 +13,8 @@ export interface Marker {
 	sha: string;
 }
 
-const maxIdChars = 200;
+/** Names of ids that are cut alike would share one comment or alarm. */
+const maxIdChars = 1000;
 
 export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
@@ -34,7 +35,7 @@ function whole(value: number) {
 
 // It must come first, so that a quotation of our comment does not count as ours.
 const pattern =
-	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
+	/^<!-- trtgate:([\w.!~*'()%-]{0,9000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
 /** @param wanted null: any id, as it is encoded. */
 export function findMarker(body: string, wanted: string | null): Marker | null {
@@ -119,7 +120,7 @@ export interface AlarmSource {
 }
 
 export function alarmId(id: string, { event, ref, workflow }: AlarmSource): string {
-	return [id, event, ref, workflow].map((part) => shorten(part, 48)).join(" ");
+	return [id, event, ref, workflow].join(" ");
 }
 
 export interface AlarmHistory {

@@ -19,7 +19,7 @@ import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch } from "../../formats/git/output.ts";
 import type { HistoryStore } from "../../ports/history.ts";
-import type { HistoryFile } from "../core/files.ts";
+import type { Compaction } from "../core/files.ts";
 import { readFolder, toBytes } from "./history-folder.ts";
 
 interface HistoryBranchOptions {
@@ -54,8 +54,8 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 				untilFirst(scratch, async () => {
 					const tip = await fetchTip(scratch, "trees");
 					await commit(scratch, {
-						tip,
-						files,
+						start: tip === null ? "deleteall" : `from ${tip}`,
+						write: files,
 						message: `Add ${files.length === 1 ? files[0]?.path : `${files.length} records`}`,
 					});
 					return push(scratch, []);
@@ -70,10 +70,9 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 					const planned = plan(files);
 					isNeeded = planned !== null && tip !== null;
 					if (planned === null || tip === null) return null;
-					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
-					const kept = files.filter(({ path }) => !gone.has(path));
-					// A new root frees the space; the lease refuses it if a record was added in between.
-					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
+					// A new root frees the space; the lease refuses it if a record was added in between. All other files stay as they are.
+					const tree = firstLine(await scratch.git(["rev-parse", `${tip}^{tree}`]));
+					await commit(scratch, { start: `M 040000 ${tree} ""`, ...planned, message: "Compact" });
 					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
 				});
 				return isNeeded;
@@ -174,16 +173,21 @@ async function checkOut({ git, folder }: Scratch) {
 	return readFolder(tree);
 }
 
-async function commit(
-	{ git, branch }: Scratch,
-	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
-) {
+interface Change extends Pick<Compaction, "write"> {
+	remove?: Compaction["remove"];
+	/** In the language of git-fast-import(1). */
+	start: string;
+	message: string;
+}
+
+async function commit({ git, branch }: Scratch, { start, write, remove = [], message }: Change) {
 	const data = (bytes: Buffer) => [`data ${bytes.length}\n`, bytes, "\n"];
 	const parts = [
 		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n`,
 		...data(Buffer.from(message)),
-		tip === null ? "deleteall\n" : `from ${tip}\n`,
-		...files.flatMap((file) => [`M 100644 inline ${file.path}\n`, ...data(toBytes(file))]),
+		`${start}\n`,
+		...remove.map((path) => `D ${path}\n`),
+		...write.flatMap((file) => [`M 100644 inline ${file.path}\n`, ...data(toBytes(file))]),
 		"done\n",
 	];
 	const stdin = Buffer.concat(parts.map((part) => Buffer.from(part)));
@@ -196,7 +200,7 @@ async function push({ git, branch }: Scratch, flags: readonly string[]) {
 }
 
 const isBehind =
-	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
+	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected\][^(]*\(.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
 async function untilFirst({ branch, patienceMs }: Scratch, attempt: () => Promise<ProcessRecord | null>) {

@@ -117,9 +117,12 @@ async function isAncestor(commit: string, of: string, walk: Walk) {
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);
 	if (since === undefined) return false;
-	const sinceSeconds = since - clockSlackSeconds;
-	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
-	return isKnown();
+	// Not by date: git cuts off all parents of a merge of which one is older.
+	for (const step of steps) {
+		if (!(await remote.deepen(await newerEdges(of, since - clockSlackSeconds, walk), step))) return false;
+		if (await isKnown()) return true;
+	}
+	return false;
 }
 
 async function newerEdges(of: string, sinceSeconds: number, walk: Walk) {

@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
@@ -28,6 +29,11 @@ it("findTrtexec takes the path that the user names, relative to the folder that 
 	const tried = [{ program: join(folder, "bin/none"), why: "does not exist" }];
 	const missing = await find({ wanted: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
 	expect(missing).toMatchObject({ state: "missing", tried });
+	// An artifact's files come without their modes.
+	chmodSync(join(folder, "bin/trtexec"), 0o644);
+	expect(await find({ wanted: "bin/trtexec", cwd: folder })).toMatchObject({
+		tried: [{ why: "is not executable" }],
+	});
 });
 
 it("findTrtexec prefers PATH, then the install folders", async () => {

@@ -90,6 +90,34 @@ it("both sides are found for a head that the user names", async () => {
 	expect(opened.folders.map(({ source }) => source.label)).toEqual(["main", "refs/heads/feature"]);
 });
 
+it.each(["HEAD", "."])(
+	"a change under review is not compared with itself, as by the base %s",
+	async (base) => {
+		await expectFault(openPull(repo, { base }), "git-ref", "nothing to be compared with", /the input `base`/);
+		const config = configOf("base: { trtexec: /opt/trt/bin/trtexec }");
+		for (const other of [{ config }, { event: eventOn("workflow_dispatch", workflowDispatch, repo.merge) }])
+			expect((await openPull(repo, { base, ...other })).folders).toHaveLength(2);
+		const workspace = workspaceOf(repo);
+		writeFileSync(join(workspace, "model.onnx"), "made by a step");
+		const changed = await open(workspace, { base, event: pullEvent(repo) });
+		expect(changed.folders).toHaveLength(2);
+	},
+);
+
+it("a base is no folder that merely has the name of a branch", async () => {
+	const workspace = workspaceOf(repo);
+	writeProject(workspace, { "release/notes.md": "1.0" });
+	for (const event of [pullEvent(repo), undefined])
+		await expectFault(
+			open(workspace, { base: "release", event }),
+			"git-ref",
+			"The base release is a folder",
+			/refs\/heads/,
+		);
+	writeProject(workspace, { "release/model.onnx": "earlier" });
+	expect(modelsOf(await open(workspace, { base: "release" }))).toEqual(["earlier", "head model"]);
+});
+
 it("both sides are fetched by the name that the user gives, in a workflow", async () => {
 	const { workspace, ...opened } = await openPull(repo, { base: "main" });
 	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
@@ -100,7 +128,9 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
 	const folder = folderWith({ "model.onnx": "x" });
 	const event = eventOn("workflow_dispatch", workflowDispatch("refs/heads/main"), "a".repeat(40));
-	await expectFault(open(folder, { event }), "git-ref", "not a git repository");
+	await expectFault(open(folder, { event }), "git-ref", "the workspace is not a git repository");
+	const elsewhere = open(workspaceOf(repo), { head: folder, event });
+	await expectFault(elsewhere, "git-ref", `the head ${folder} is not a git repository`);
 	await expectFault(open(folder, { event }, { PATH: folder }), "tool-missing", "", "Install git");
 	git(folder, "init", "--quiet");
 	expect(await open(folder, { event })).toMatchObject({

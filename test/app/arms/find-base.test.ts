@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { findBase } from "../../../src/app/arms/find-base.ts";
+import { findBase, requireChange } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
 import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
@@ -52,12 +52,14 @@ const drawing: Drawing = {
 		...line("topic", 2, "main-295"),
 		...line("maintenance", 2, "main-200"),
 		...line("stranger", 2),
+		{ name: "night", parents: ["main-299", "main-10"] },
 		{ name: "queue", parents: ["main-299", "feature-2"] },
 	],
 	refs: {
 		"refs/heads/main": "main-299",
 		"refs/heads/feature": "feature-2",
 		"refs/heads/long": "long-3",
+		"refs/heads/night": "night",
 		"refs/heads/topic": "topic-1",
 		"refs/heads/maintenance": "maintenance-1",
 		"refs/heads/stranger": "stranger-1",
@@ -174,6 +176,17 @@ const rows: Row[] = [
 		{ checkedOut: "long-3" },
 	],
 	[
+		"a commit that an earlier step made on the head",
+		onMerge,
+		"main-250",
+		/merge base/,
+		{
+			checkedOut: "long-3",
+			payload: () => pullRequest({ head: at("long-1"), base: at("main-295") }),
+			isWholeToo: true,
+		},
+	],
+	[
 		"a head without any history in common",
 		onMerge,
 		"main-299",
@@ -264,6 +277,13 @@ const rows: Row[] = [
 		/v1\.1\.0 is the last release before/,
 	],
 	[
+		"the clock on the merge of a branch older than the last release",
+		{ ...nightly, ref: "refs/heads/night", commit: "night" },
+		"main-280",
+		/v1\.2\.0 is the last release before \w+\.$/,
+		{ isWholeToo: true },
+	],
+	[
 		"a hand on a branch without any release",
 		{ event: "workflow_dispatch", ref: "refs/heads/old", commit: "main-60" },
 		"main-280",
@@ -314,7 +334,9 @@ async function find(of: Run, folder?: string) {
 	const { event: name, ref, commit, checkedOut: head = commit, baseline = { from: "base-ref" } } = of;
 	const clone = folder ?? cloned(ref, head, of.depth ?? 1);
 	const event = parseRunEvent(name, payloadOf(of), { sha: at(commit), ref });
-	const base = await findBase({ event, baseline, head: at(head), history: await historyOf(clone) });
+	const history = await historyOf(clone);
+	const base = await findBase({ event, baseline, head: at(head), history });
+	if (event.kind === "pull-request") await requireChange(event, at(head), history);
 	return { base, folder: clone };
 }
 
@@ -330,6 +352,22 @@ it.each([
 		{ ...onMerge, checkedOut: "main-299" },
 		"git-ref",
 		"without the change of the pull request",
+	],
+	[
+		"is a pull request of which another branch is checked out",
+		{ ...onMerge, checkedOut: "topic-1", payload: ends({}) },
+		"git-ref",
+		"without the change of the pull request: expected ",
+	],
+	[
+		"is a pull request whose head is gone, while another is checked out",
+		{
+			...onMerge,
+			checkedOut: "topic-1",
+			payload: () => pullRequest({ head: missing, base: at("main-295") }),
+		},
+		"git-ref",
+		`expected ${missing.slice(0, 7)}, its head`,
 	],
 	[
 		"has a base that neither the clone nor its remote has",

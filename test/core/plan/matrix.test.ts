@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { formatMatrix, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
+import { formatMatrix, parseLabels, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
 import { artifactName } from "../../../src/host/formats/github/names.ts";
 import { loaded } from "../config/load.ts";
 
@@ -96,10 +96,19 @@ it("planMatrix gives every job a valid name of its own, and loses no engine, wha
 	);
 });
 
-const noMatrices = ["{}", "[]", '{"include":[]}', '{"include":[7]}', '[{"name":"a"}]', '[{"artifact":7}]'];
+const noMatrices = [
+	...["{}", "[]", '{"include":[]}', '{"include":[7]}', '[{"name":"a"}]', '[{"artifact":7}]'],
+	'[{"artifact":"a"}]',
+	'[{"name":"a","artifact":"x"},{"name":"a","artifact":"y"}]',
+	'[{"name":"a","artifact":"x"},{"name":"b","artifact":"x"}]',
+];
 
 it.each(["nonsense", "null", ...noMatrices])("parseMatrix refuses %s in one sentence", (text) => {
 	expect(() => parseMatrix(text)).toThrow(/not a plan's matrix/);
+});
+
+it("parseLabels takes labels separated by commas or lines", () => {
+	expect(parseLabels("self-hosted, gpu,\n l4\n")).toEqual(["self-hosted", "gpu", "l4"]);
 });
 
 it("planMatrix distinguishes several plans of one workflow by their name", () => {

@@ -5,6 +5,7 @@ import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
+	alarmId,
 	alarmOf,
 	alarmTitle,
 	findHistory,
@@ -151,6 +152,14 @@ it("a marker prefers the later run, then attempt, and has one id for each config
 	expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
 });
 
+it("an alarm of one config of a monorepo is not another's", () => {
+	const idOf = (camera: string) =>
+		alarmId(`services/perception/models/detector-${camera}-camera/trtgate.yml`, source);
+	const body = renderMarker({ ...marker, id: idOf("front") });
+	expect(findMarker(body, idOf("front"))).not.toBeNull();
+	expect(findMarker(body, idOf("rear"))).toBeNull();
+});
+
 it.each([
 	["github-actions[bot]", "Bot", null, true],
 	["github-actions[bot]", "Bot", "github-actions", true],
@@ -257,14 +266,14 @@ it("annotations point into the config, and say the same there once", () => {
 	expect(list.map(({ level }) => level)).toEqual(["error", "warning"]);
 });
 
-it("annotations are at most 50, loudest first, the last counting the rest", () => {
+it("annotations of a step are as many as GitHub shows, loudest first, the last counting the rest", () => {
 	const gates = Array.from({ length: 120 }, (_, at) =>
 		buildGate({ workload: `w${at}`, status: at === 119 ? "fail" : "warn", message: `Message ${at}.` }),
 	);
 	const list = annotations(buildResult({ gates }));
-	expect(list).toHaveLength(50);
+	expect(list).toHaveLength(9);
 	expect(list[0]?.level).toBe("error");
-	expect(list.at(-1)).toMatchObject({ level: "notice", title: "71 more" });
+	expect(list.at(-1)).toMatchObject({ level: "notice", title: "112 more" });
 });
 
 it("annotations carry no control character, and call counted work by its name", () => {

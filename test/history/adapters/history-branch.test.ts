@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { historyBranch } from "../../../src/history/adapters/history-branch.ts";
 import { compact, fileOf, readHistory } from "../../../src/history/core/files.ts";
 import { gitAccess } from "../../../src/host/adapters/github/env.ts";
-import { git, gitProcesses } from "../../support/git-history.ts";
+import { commitAll, git, gitProcesses } from "../../support/git-history.ts";
 import { buildRecord, hash } from "../../support/history-records.ts";
 import { startPrivateRemote } from "../../support/private-remote.ts";
 import { expectFault, temporaryFolder, writeScript } from "../../support/project.ts";
@@ -74,15 +74,45 @@ it("historyBranch compacts into a new root, and keeps files of others", async ()
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
-it("historyBranch fails with the reason if the remote refuses the push", async () => {
-	const { remote, add } = repositories();
-	const refusal = "echo GH006: Protected branch update failed >&2\nexit 1";
-	writeScript(join(remote, "hooks/pre-receive"), refusal);
-	await expect(add(0)).rejects.toMatchObject({
-		code: "history-denied",
-		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
-	});
+it("historyBranch compacts beside what it cannot read, byte for byte", async () => {
+	const { remote, other, store, add } = repositories();
+	await add(0);
+	git(other, "fetch", "--quiet", "origin");
+	git(other, "checkout", "--quiet", branch);
+	const damaged = "months/2025-12.jsonl.gz";
+	const bytes = Buffer.from([0x89, 0x50, 0xff, 0x00, 0xfe]);
+	for (const path of [".nojekyll", "figure.png", "a/b/c/d/e.txt", damaged]) {
+		mkdirSync(dirname(join(other, path)), { recursive: true });
+		writeFileSync(join(other, path), bytes);
+	}
+	writeFileSync(join(other, "run.sh"), "exit\n", { mode: 0o755 });
+	commitAll(other);
+	git(other, "push", "--quiet", "origin", branch);
+	const foreign = () =>
+		git(remote, "ls-tree", "-r", branch)
+			.split("\n")
+			.filter((line) => !/\t(runs|months\/2026-01)/.test(line));
+	const before = foreign();
+	expect(before).toHaveLength(5);
+	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
+	expect(foreign()).toEqual(before);
+	expect(recordsAt(remote)).toContain("months/2026-01.jsonl.gz");
+	expect(recordsAt(remote)).not.toContain(fileOfNight(0).path);
 });
+
+it.each([branch, "clock-updates"])(
+	"historyBranch fails with the reason if the remote refuses the push to %s",
+	async (name) => {
+		const { remote, clone } = repositories();
+		const refusal = "echo GH006: Protected branch update failed >&2\nexit 1";
+		writeScript(join(remote, "hooks/pre-receive"), refusal);
+		const store = storeIn(clone, { branch: name, patienceMs: 0 });
+		await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
+			code: "history-denied",
+			excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
+		});
+	},
+);
 
 it("historyBranch fails if the remote cannot be reached", async () => {
 	const { clone } = repositories();

@@ -16,7 +16,7 @@ import { decodeFile } from "../github/part-archive.ts";
 export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore {
 	return {
 		upload: ({ name, root, files }) =>
-			attempt(`copy of ${name} to ${shared}`, async () => {
+			inShared(`copy of ${name} to ${shared}`, async () => {
 				const folder = await runFolder(shared, run);
 				await makeFolders(folder);
 				if ((await realpath(folder)) !== folder) throw new Error(`${folder} is behind a symbolic link`);
@@ -39,6 +39,14 @@ export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore
 	};
 }
 
+async function inShared<Value extends object>(what: string, work: () => Promise<Value>) {
+	const answer = await attempt(what, work);
+	if (answer.state === "done") return answer;
+	const fix =
+		"Mount the folder that the input `parts` names on this runner, let its user write to it, and run the job again.";
+	return { ...answer, fault: { ...answer.fault, fix } };
+}
+
 /** @throws Error if the folder is not mounted here. */
 async function runFolder(shared: string, { repository, runId }: WorkflowRun) {
 	return join(await realpath(shared), ...repository.split("/"), String(runId));
@@ -59,7 +67,7 @@ async function moveTo(folder: string, copy: string, names: readonly string[]) {
 export function folderRunArtifacts(shared: string, run: WorkflowRun): RunArtifacts {
 	return {
 		list: () =>
-			attempt(`list of the parts in ${shared}`, async () => {
+			inShared(`list of the parts in ${shared}`, async () => {
 				const folder = await runFolder(shared, run);
 				const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
 					if (errorCode(error) !== "ENOENT") throw error;

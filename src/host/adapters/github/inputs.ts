@@ -1,6 +1,7 @@
 // The only file that reads the action's inputs.
 import { getInput } from "@actions/core";
 import { usageError } from "../../../core/errors.ts";
+import { shortJobName } from "../../../core/plan/matrix.ts";
 
 const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
 
@@ -46,14 +47,12 @@ export function readPublishInputs() {
 	};
 }
 
-const maxNameChars = 100;
-
 function readShownInputs() {
 	const days = getInput("retention-days");
 	return {
 		/** "" if the workflow gives none. */
 		token: getInput("token"),
-		name: getInput("name").slice(0, maxNameChars),
+		name: shortJobName(getInput("name")),
 		comment: oneOf("comment", ["changes", "auto", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),

@@ -74,7 +74,8 @@ async function report() {
 		temp: environment.temp ?? tmpdir(),
 		log,
 	});
-	const parts = await partsThatCount(collected, subject, facts);
+	const own = inputs.expected === "" ? collected.filter((part) => isOwn(part, inputs)) : collected;
+	const parts = await partsThatCount(own, subject, facts);
 	const roots = outRoots(environment, terminal.cwd);
 	const outFolder = resolve(roots.workspace, inputs.out);
 	const reporting = { inputs, run, host, subject, outFolder, roots };
@@ -104,6 +105,13 @@ async function report() {
 function onlyPart({ artifact, config, name, job }: ReportInputs) {
 	const part = name || job;
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
+}
+
+/** Gates whose names differ only in what an artifact's name cannot hold share one. */
+function isOwn({ content }: PartInput, { name, job }: ReportInputs) {
+	const run = content.state === "read" ? content.result.run : undefined;
+	if (run === undefined) return true;
+	return name === "" ? run.part === undefined && run.job === job : run.part === name;
 }
 
 /** Artifacts of earlier attempts remain. */

@@ -46,6 +46,18 @@ it("a part in the shared folder is read as it was written, below its repository 
 	expect(await place.parts.take(part, { ...wanted, name: "absent.json" })).toEqual({ state: "absent" });
 });
 
+it("a shared folder that is not mounted is named, with what to do", async () => {
+	const { store, parts } = open("/nowhere/at/all");
+	for (const answer of [await store.upload(draftOf("{}")), await parts.list()])
+		expect(answer).toMatchObject({
+			state: "failed",
+			fault: {
+				message: expect.stringContaining("/nowhere/at/all"),
+				fix: expect.stringContaining("the input `parts` names on this runner"),
+			},
+		});
+});
+
 it("a part whose name is taken gets the attempt's, and never replaces another in the shared folder", async () => {
 	const first = open();
 	await first.store.upload(draftOf("first"));
