@@ -2,6 +2,7 @@
 
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
+import type { Work, WorkByOperator } from "../core/compare/work.ts";
 import type { FilledInput } from "../core/fill.ts";
 import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
@@ -149,11 +150,12 @@ export type MeasureResult =
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
-export type CountJob = EngineJob;
+/** `level`: the graph is optimised so far, and the work of its nodes is counted by operator, on one input. */
+export type CountJob = EngineJob & { level?: "basic" | "all" | undefined };
 
 /** absent: this backend cannot count. `otherInput`: the count on values of the next seed. */
 export type CountResult =
-	| { state: "counted"; instructions: number; otherInput: number }
+	| ({ state: "counted"; operators?: WorkByOperator } & Work)
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 

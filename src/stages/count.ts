@@ -1,13 +1,21 @@
 // Counts the work of each workload, base and head in parallel processes.
 
-import type { Comparison } from "../../generated/result.ts";
+import type { Arm, Comparison } from "../../generated/result.ts";
 import { unknownChange } from "../core/compare/verdict.ts";
-import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
+import {
+	canExplain,
+	compareWork,
+	doubtOfNodes,
+	doubtOfValues,
+	hasPlainNames,
+	type Work,
+} from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
+import type { OnnxModel } from "../core/onnx/model.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, BuiltEngine } from "../ports/backend.ts";
+import type { Backend, BuiltEngine, CountJob, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Measured } from "./measure.ts";
 import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
@@ -39,32 +47,56 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 		rows: [rowOf(timed, { ...blank, ...work })],
 	});
 	if (isIdentical(timed, input.measure)) return without(identicalEngines(timed, "counted"));
-	const { base, head } = await countBoth(timed, input, ports);
+	const { base, head, fault } = await countBoth(timed, input, ports);
+	const works = base && head && { base, head };
+	const judged = works && !fault ? await doubtOf(works, timed, input, ports) : { doubt: null, fault };
 	if (ports.interrupt.reason() !== null)
 		return without({ verdict: "inconclusive", reason: "The count was interrupted." });
-	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
-	if (fault?.state === "absent") return without({ verdict: "missing", reason: fault.reason });
-	if (fault?.state === "failed") {
-		const { rows } = without({ verdict: "not-comparable", reason: fault.failure.message });
-		return { rows, errors: [recordFault(fault.failure, subjectOf(timed))] };
+	if (judged.fault?.state === "absent") return without({ verdict: "missing", reason: judged.fault.reason });
+	if (judged.fault?.state === "failed") {
+		const { failure } = judged.fault;
+		const { rows } = without({ verdict: "not-comparable", reason: failure.message });
+		return { rows, errors: [recordFault(failure, subjectOf(timed))] };
 	}
-	const works = { base: base as Work | null, head: head as Work };
-	if (works.base === null || timed.base === undefined)
-		return without({ ...input.noBase(timed), head: works.head.instructions });
-	const both = { base: works.base, head: works.head };
-	const doubt = doubtOfWork(both, { base: timed.base.model.onnx, head: timed.head.model.onnx });
-	return { rows: [{ ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt !== null && { doubt }) }] };
+	if (!works) return without({ ...input.noBase(timed), ...(head && { head: head.instructions }) });
+	const { doubt } = judged;
+	return { rows: [{ ...rowOf(timed, compareWork(works, minimalEffect)), ...(doubt !== null && { doubt }) }] };
 }
 
-async function countBoth(timed: TimedWorkload, input: CountInput, ports: CountPorts) {
-	const run = async (engine: BuiltEngine | undefined) => {
-		if (engine === undefined) return null;
-		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
-		const job = { engine, inputs: timed.inputs, seed: 1, timeoutMs: input.measure.timeoutMs, logPath };
+/** Doubt about nodes holds if their work can explain what would fail: as the file has them, or fused as they run. */
+async function doubtOf(works: Record<Arm, Work>, timed: TimedWorkload, input: CountInput, ports: CountPorts) {
+	const { fail = Infinity } = timed.workload.config.gates.work;
+	const models = [timed.base ?? timed.head, timed.head].map(({ model }) => model.onnx);
+	const [before, after] = models as [OnnxModel, OnnxModel];
+	const ofValues = doubtOfValues(works, fail);
+	const doubt = ofValues ?? doubtOfNodes({ base: before, head: after });
+	const mayFail = works.head.instructions / works.base.instructions - 1 >= fail;
+	if (doubt === null || doubt === ofValues || !mayFail) return { doubt };
+	for (const level of models.every(hasPlainNames) ? (["basic", "all"] as const) : []) {
+		const { base, head, fault } = await countBoth(timed, input, ports, level);
+		if (fault) return { doubt, fault };
+		if (canExplain(works, { base: base?.operators, head: head?.operators }, fail)) return { doubt };
+	}
+	return { doubt: null };
+}
+
+async function countBoth(
+	timed: TimedWorkload,
+	input: CountInput,
+	ports: CountPorts,
+	level?: CountJob["level"],
+) {
+	const run = async (engine: BuiltEngine | undefined): Promise<CountResult | undefined> => {
+		if (engine === undefined) return undefined;
+		const name = [folderName(timed.workload.id), engine.arm, ...(level ? [level] : [])].join("-");
+		const logPath = `${input.outFolder}/logs/count-${name}.log`;
+		const job = { engine, inputs: timed.inputs, seed: 1, timeoutMs: input.measure.timeoutMs, logPath, level };
 		return (await ports.backend.count?.(job)) ?? { state: "absent", reason: "This backend counts nothing." };
 	};
 	const [base, head] = await Promise.all([run(timed.base), run(timed.head)]);
-	return { base, head };
+	const done = (result: CountResult | undefined) => (result?.state === "counted" ? result : undefined);
+	const fault = [head, base].find((result) => result !== undefined && result.state !== "counted");
+	return { base: done(base), head: done(head), fault };
 }
 
 function rowOf(timed: TimedWorkload, work: Comparison) {

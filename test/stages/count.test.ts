@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
+import type { OnnxModel } from "../../src/core/onnx/model.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { fakeWorkload, onlyOf, silent } from "../support/fakes.ts";
 
-const config = buildConfig();
+const { measure: measured } = buildConfig();
 
 const counts =
 	(base: number, head: number) =>
@@ -15,19 +16,25 @@ const counts =
 	};
 
 async function countOne(
-	answer: (arm: Arm) => CountResult,
+	answer: (arm: Arm, level: CountJob["level"]) => CountResult,
 	hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" },
+	{ gates = {}, op = "Conv" } = {},
 ) {
 	const jobs: CountJob[] = [];
 	const backend = {
 		count: async (job: CountJob) => {
 			jobs.push(job);
-			return answer(job.engine.arm);
+			return answer(job.engine.arm, job.level);
 		},
 	};
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
-	const workloads = [fakeWorkload("one", hashes)];
-	const input = { workloads, measure: config.measure, noBase, outFolder: "/out" };
+	const timed = fakeWorkload("one", hashes);
+	const config = { ...timed.workload.config, gates: { ...timed.workload.config.gates, ...gates } };
+	const graph = { nodes: [{ op, name: "n" }], subgraphs: [] };
+	const onnx = { graph, functions: [] } as unknown as OnnxModel;
+	const head = { ...timed.head, model: { ...timed.head.model, onnx } };
+	const workloads = [{ ...timed, head, workload: { ...timed.workload, config } }];
+	const input = { workloads, measure: measured, noBase, outFolder: "/out" };
 	const interrupt = { reason: () => null };
 	return { ...(await onlyOf(count(input, { backend, progress: silent, interrupt }))), jobs };
 }
@@ -68,4 +75,37 @@ it("count says why nothing is judged if the backend cannot count", async () => {
 	const { row, error } = await countOne(() => ({ state: "absent", reason }));
 	expect(row).toMatchObject({ verdict: "missing", work: { estimate: null, reason } });
 	expect(error).toBeUndefined();
+});
+
+const tanh = { gates: { work: { fail: 0.1 } }, op: "Tanh" };
+const split = (arm: Arm, operators: Readonly<Record<string, number>>): CountResult => {
+	return { ...counts(1e6, 1.5e6)(arm), operators: new Map(Object.entries(operators)) } as CountResult;
+};
+
+it.each([
+	["a Tanh of one element", { Conv: 1.5e6, Tanh: 60 }, { FusedConv: 1.5e6 }, false, 6],
+	["fused nodes that hide a Tanh", { Conv: 1e6, Tanh: 5e5 }, { FusedConv: 1.5e6 }, true, 4],
+	["nodes that are quantised only as they run", { Conv: 1.5e6 }, { QLinearConv: 1.5e6 }, true, 6],
+])("count doubts a failing change only if its own split can explain it: %s", async (_, basic, all, isDoubtful, runs) => {
+	const answer = (arm: Arm, level: CountJob["level"]) =>
+		level === undefined
+			? counts(1e6, 1.5e6)(arm)
+			: split(arm, arm === "base" ? { Conv: 1e6 } : level === "basic" ? basic : all);
+	const { row, jobs } = await countOne(answer, undefined, tanh);
+	expect(row.verdict).toBe("regressed");
+	expect(row.doubt !== undefined).toBe(isDoubtful);
+	expect(jobs).toHaveLength(runs);
+});
+
+it("count splits nothing if the change cannot fail, and reports a split that does not run", async () => {
+	const { row, jobs } = await countOne(counts(1e6, 5e6), undefined, { ...tanh, gates: {} });
+	expect([row.doubt, jobs.length]).toEqual([expect.stringContaining("1 more Tanh"), 2]);
+	const failure = { code: "tool-timeout", message: "it took too long" } as const;
+	const failing = await countOne(
+		(arm, level) => (level === undefined ? counts(1e6, 5e6)(arm) : { state: "failed", failure }),
+		undefined,
+		tanh,
+	);
+	expect(failing.row.verdict).toBe("not-comparable");
+	expect(failing.error).toMatchObject({ code: "tool-timeout" });
 });

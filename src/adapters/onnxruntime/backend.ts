@@ -7,8 +7,8 @@ import { asFailure, BugError } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
-import { countedLayers } from "../../formats/onnxruntime/profile.ts";
-import type { Backend, BuildJob, CountJob } from "../../ports/backend.ts";
+import { byOperator, countedLayers } from "../../formats/onnxruntime/profile.ts";
+import type { Backend, BuildJob, CountJob, CountResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
@@ -64,22 +64,13 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 			Promise.reject(
 				new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." }),
 			),
-		async count(job) {
-			const chosen = await runtime();
-			if (chosen.flavour === "native") return { state: "absent", reason: uncounted };
-			const { logPath, timeoutMs } = job;
-			const task = { kind: "count", ...countedOn(chosen, job) } as const;
-			const counted = await orFailure(() => runWorker<"count">(task, options, { logPath, timeoutMs }));
-			if (counted.state === "failed") return { state: "failed", failure: counted.failure };
-			const { instructions, otherInput } = counted.reply;
-			return { state: "counted", instructions, otherInput };
-		},
+		count: async (job) => countWork(job, await runtime(), options),
 		notes: () => notes,
 		async profile(job) {
 			const chosen = await runtime();
 			if (chosen.flavour === "native") return { state: "absent" };
 			const { logPath, timeoutMs, profilePath, engine } = job;
-			const task = { kind: "profile", ...countedOn(chosen, job) } as const;
+			const task = { kind: "profile", level: "all", ...countedOn(chosen, job) } as const;
 			return orFailure(async () => {
 				const counted = await runWorker<"profile">(task, options, { logPath, timeoutMs });
 				if (counted.state === "failed") return { state: "failed", failure: counted.failure };
@@ -93,10 +84,29 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	};
 }
 
+async function countWork(job: CountJob, runtime: Runtime, place: WorkerPlace): Promise<CountResult> {
+	if (runtime.flavour === "native") return { state: "absent", reason: uncounted };
+	const { level } = job;
+	const model = countedOn(runtime, job);
+	return orFailure(async () => {
+		if (level === undefined) {
+			const counted = await runWorker<"count">({ kind: "count", ...model }, place, job);
+			if (counted.state === "failed") return { state: "failed", failure: counted.failure };
+			const { instructions, otherInput } = counted.reply;
+			return { state: "counted", instructions, otherInput };
+		}
+		const profiled = await runWorker<"profile">({ kind: "profile", level, ...model }, place, job);
+		if (profiled.state === "failed") return { state: "failed", failure: profiled.failure };
+		const operators = byOperator(profiled.reply.nodes);
+		const instructions = [...operators.values()].reduce((sum, own) => sum + own, 0);
+		return { state: "counted", instructions, otherInput: instructions, operators };
+	});
+}
+
 /** Uses one thread, because how several share the work depends on the machine. */
 function countedOn(
 	{ flavour, folder }: Runtime,
-	{ engine, inputs, seed }: Omit<CountJob, "timeoutMs" | "logPath">,
+	{ engine, inputs, seed }: Pick<CountJob, "engine" | "inputs" | "seed">,
 ) {
 	return {
 		flavour,

@@ -56,6 +56,7 @@ export interface CountTask extends SeededTask {
 
 export interface ProfileTask extends SeededTask {
 	kind: "profile";
+	level: Level;
 }
 
 export interface DefectTask extends RuntimeJob {

@@ -45,6 +45,12 @@ export function parseProfile(text: string): CountedNode[] {
 	return [...nodes.values()];
 }
 
+export function byOperator(nodes: readonly CountedNode[]): Map<string, number> {
+	const work = new Map<string, number>();
+	for (const { op, instructions } of nodes) work.set(op, (work.get(op) ?? 0) + instructions);
+	return work;
+}
+
 /** run: an inference ended. null: neither that nor the work of a node. */
 function parseEvent(line: string) {
 	const at = line.indexOf('{"cat"');
@@ -56,7 +62,8 @@ function parseEvent(line: string) {
 	const own = name.slice(0, -kernelEnd.length) || `${args["op_name"]} ${args["node_index"]}`;
 	return {
 		name: own,
-		key: `${args["node_index"]} ${own}`,
+		// Nodes of a graph and of its subgraphs may share index and name.
+		key: `${args["node_index"]} ${args["op_name"]} ${own}`,
 		op: String(args["op_name"]),
 		...{ from: ts, to: ts + dur, instructions: dur / 2 },
 		inputs: parseTensors(args["input_type_shape"]),

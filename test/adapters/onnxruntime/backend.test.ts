@@ -178,6 +178,17 @@ it("count gives the same number in every process", async () => {
 	expect(Math.abs(otherInput / instructions - 1)).toBeLessThan(1e-4);
 });
 
+it.each([
+	["basic", "Conv"],
+	["all", "FusedConv"],
+] as const)("count splits the work by operator, at level %s", async (level, op) => {
+	const job = countJob(engine, folder);
+	const [whole, split] = await Promise.all([backend.count?.(job), backend.count?.({ ...job, level })]);
+	if (whole?.state !== "counted" || split?.state !== "counted") throw new Error("not counted");
+	expect(split.operators?.get(op)).toBeGreaterThan(0.5 * whole.instructions);
+	expect(split.instructions / whole.instructions).toBeCloseTo(1, 0);
+});
+
 it("count explains why an engine does not run", async () => {
 	const inputs = [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }] as const;
 	const result = await backend.count?.({ ...countJob(engine, folder), inputs });

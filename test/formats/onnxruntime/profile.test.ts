@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { OnnxGraph } from "../../../src/core/onnx/model.ts";
-import { countedLayers, parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
+import { byOperator, countedLayers, parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
 
 const node = (name: string, [ts, dur]: [number, number], args: object = {}) =>
 	`${JSON.stringify({ cat: "Node", pid: 42, tid: 1, dur, ts, ph: "X", name: `${name}_kernel_time`, args: { op_name: "Conv", node_index: "1", ...args } })},`;
@@ -45,6 +45,14 @@ it("parseProfile adds up what runs several times, and counts a node with a subgr
 		["body", 100],
 		["loop", 50],
 		["after", 20],
+	]);
+});
+
+it("byOperator takes a node of a subgraph for its own operator, not for that of a namesake", () => {
+	const text = [node("x", [0, 10], { op_name: "Tanh" }), node("x", [20, 300]), node("y", [400, 20]), ended];
+	expect([...byOperator(parseProfile(text.join("\n")))]).toEqual([
+		["Tanh", 5],
+		["Conv", 160],
 	]);
 });
 

@@ -59,7 +59,7 @@ export function runProfile(task: ProfileTask): Promise<Reply> {
 				printed.push(text);
 				return text.length;
 			}) as typeof writeSync;
-			const session = await openSession(ort, task, { level: "all", isProfiled: true });
+			const session = await openSession(ort, task, { level: task.level, isProfiled: true });
 			const feeds = makeFeeds(ort, task, task.seed);
 			for (let run = 0; run < 2; run += 1) await session.run(feeds);
 			session.endProfiling();
