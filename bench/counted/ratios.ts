@@ -93,7 +93,7 @@ const shipped: Weigh = ({ counts }) =>
 	classes.reduce((sum, name, at) => sum + (counts[at] ?? 0) * halfInstructions[name], 0);
 const unweighted: Weigh = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
 
-/** Of these the report says that counts follow their time poorly, and their gate only warns. */
+/** Of these the report says that counts follow their time poorly. */
 const doubtful = new Set(["softmax", "div", "erf", "sigmoid", "tanh", "int8"]);
 
 /** Ratios of each variant to its own model, and how far they lie apart. */
@@ -129,10 +129,10 @@ export function ratioTable(ratios: readonly Ratio[]): string {
 		"| ratios of | median | 90 % | largest |",
 		"|---|--:|--:|--:|",
 		`| work and WebAssembly time | ${apart(work, wasm)} |`,
-		`| the same, of changes that do more than warn | ${apart(work, wasm, isSure)} |`,
+		`| the same, of changes without misjudged nodes | ${apart(work, wasm, isSure)} |`,
 		`| unweighted counts and WebAssembly time | ${apart(plain, wasm)} |`,
 		`| work and native time | ${apart(work, native)} |`,
-		`| the same, of changes that do more than warn | ${apart(work, native, isSure)} |`,
+		`| the same, of changes without misjudged nodes | ${apart(work, native, isSure)} |`,
 		`| WebAssembly time and native time | ${apart(wasm, native)} |`,
 		"",
 		"| model | variant | work | WebAssembly time | native time |",

@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
+import { model, value } from "../support/onnx-writer.ts";
 import {
 	type AtEnd,
 	expectExit,
@@ -141,6 +142,33 @@ it("run prints the plan, and runs nothing, with --dry-run", async () => {
 	expect(run.stdout).toMatch(/case-0/);
 	expect(existsSync(join(folder, "out", "result.json"))).toBe(false);
 	expect(existsSync(join(folder, "out", "raw"))).toBe(false);
+});
+
+it("run fails more work beside a node that counts misjudge, unless that node can explain it", async () => {
+	const net = (nodes: string) =>
+		model({ nodes, inputs: [value("x", [64, 64])], outputs: [value("y", [64, 64])] });
+	const more = "a = MatMul(x, x); b = MatMul(a, x); c = MatMul(b, x)";
+	const heads = {
+		fail: `${more}; s = ReduceMax<keepdims=0>(x); t = Tanh(s); y = Add(c, t)`,
+		warn: "a = MatMul(x, x); y = Erf(a)",
+	};
+	const config = "version: 1\nbackend: onnxruntime\nmodels: { net: { onnx: model.onnx } }\n";
+	const gates = "gates: { work: { fail: 10% } }\n";
+	for (const [status, nodes] of Object.entries(heads)) {
+		const folder = temporaryFolder();
+		for (const [arm, graph] of [
+			["base", "y = MatMul(x, x)"],
+			["head", nodes],
+		] as const) {
+			writeProject(join(folder, arm), { "trtgate.yml": config + gates });
+			writeFileSync(join(folder, arm, "model.onnx"), net(graph));
+		}
+		const { result } = await gateFolders(folder);
+		const [row] = result.workloads;
+		const doubt = status === "warn" ? "Counts follow the time of such nodes poorly: 1 more Erf." : undefined;
+		expect([row?.verdict, row?.doubt]).toEqual(["regressed", doubt]);
+		expect(result.gates.find(({ gate }) => gate === "work")).toMatchObject({ status });
+	}
 });
 
 it("run leaves no scratch files, locks or worktrees behind", () => {

@@ -86,16 +86,19 @@ it.each([
 	["a Tanh of one element", { Conv: 1.5e6, Tanh: 60 }, { FusedConv: 1.5e6 }, false, 6],
 	["fused nodes that hide a Tanh", { Conv: 1e6, Tanh: 5e5 }, { FusedConv: 1.5e6 }, true, 4],
 	["nodes that are quantised only as they run", { Conv: 1.5e6 }, { QLinearConv: 1.5e6 }, true, 6],
-])("count doubts a failing change only if its own split can explain it: %s", async (_, basic, all, isDoubtful, runs) => {
-	const answer = (arm: Arm, level: CountJob["level"]) =>
-		level === undefined
-			? counts(1e6, 1.5e6)(arm)
-			: split(arm, arm === "base" ? { Conv: 1e6 } : level === "basic" ? basic : all);
-	const { row, jobs } = await countOne(answer, undefined, tanh);
-	expect(row.verdict).toBe("regressed");
-	expect(row.doubt !== undefined).toBe(isDoubtful);
-	expect(jobs).toHaveLength(runs);
-});
+])(
+	"count doubts a failing change only if its own split can explain it: %s",
+	async (_, basic, all, isDoubtful, runs) => {
+		const answer = (arm: Arm, level: CountJob["level"]) =>
+			level === undefined
+				? counts(1e6, 1.5e6)(arm)
+				: split(arm, arm === "base" ? { Conv: 1e6 } : level === "basic" ? basic : all);
+		const { row, jobs } = await countOne(answer, undefined, tanh);
+		expect(row.verdict).toBe("regressed");
+		expect(row.doubt !== undefined).toBe(isDoubtful);
+		expect(jobs).toHaveLength(runs);
+	},
+);
 
 it("count splits nothing if the change cannot fail, and reports a split that does not run", async () => {
 	const { row, jobs } = await countOne(counts(1e6, 5e6), undefined, { ...tanh, gates: {} });
