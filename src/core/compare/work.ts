@@ -86,19 +86,26 @@ export function doubtOfNodes(models: Record<Arm, OnnxModel>): string | null {
 /** In trials, added nodes of this kind took 0.97 to 21 times the time that their count says (bench/work.md). */
 const timePerCount = { least: 0.1, most: 25 };
 
+/** One function may be written as any of these, so what one loses and another adds is the same work. */
+const activations = /^(?:Erf|Div|Tanh|Sigmoid|\w*Gelu)$/;
+
 /** Whether the change may be below the limit, for all that is known of the time of misjudged nodes. */
 export function canExplain(
 	{ base, head }: Record<Arm, Work>,
 	operators: Partial<Record<Arm, WorkByOperator | undefined>>,
 	limit: number,
 ): boolean {
-	const [before, after] = [operators.base ?? new Map(), operators.head ?? new Map()];
+	const changes = new Map<string, number>();
+	for (const [arm, sign] of [
+		["base", -1],
+		["head", 1],
+	] as const)
+		for (const [op, own] of operators[arm] ?? []) {
+			const kind = activations.test(op) ? "activation" : op;
+			if (isMisjudged(op)) changes.set(kind, (changes.get(kind) ?? 0) + sign * own);
+		}
 	let change = head.instructions - base.instructions;
-	for (const op of new Set<string>([...before.keys(), ...after.keys()])) {
-		if (!isMisjudged(op)) continue;
-		const own = (after.get(op) ?? 0) - (before.get(op) ?? 0);
-		change += own * (timePerCount[own > 0 ? "least" : "most"] - 1);
-	}
+	for (const own of changes.values()) change += own * (timePerCount[own > 0 ? "least" : "most"] - 1);
 	return change / base.instructions < limit;
 }
 

@@ -80,6 +80,7 @@ it.each<[string, Split, Split, boolean]>([
 	["a body of an If with the work itself", { Conv: 1e6 }, { Conv: 4.98e6, If: 900 }, false],
 	["one quantised node beside +398 %", { Conv: 1e6 }, { Conv: 4.98e6, MatMulInteger: 500 }, false],
 	["one softmax gone beside +398 %", { Conv: 999_940, Softmax: 60 }, { Conv: 4.98e6 }, false],
+	["a Gelu in place of Erf parts beside +90 %", { Conv: 8e5, Erf: 2e5 }, { Conv: 1.7e6, Gelu: 2e5 }, false],
 	["a Gelu in place of Erf", { Conv: 5e5, Erf: 4e5, Add: 1e5 }, { Conv: 5e5, Gelu: 6.5e5 }, true],
 	["Erf in place of Relu", { Conv: 9e5, Relu: 1e5 }, { Conv: 9e5, Erf: 5e5 }, true],
 	["int8 in place of fp32", { Conv: 1e6 }, { QLinearConv: 1.3e6 }, true],
