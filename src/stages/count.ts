@@ -13,7 +13,6 @@ import {
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import type { OnnxModel } from "../core/onnx/model.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountJob, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -66,13 +65,13 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 /** Doubt about nodes holds if their work can explain what would fail: as the file has them, or fused as they run. */
 async function doubtOf(works: Record<Arm, Work>, timed: TimedWorkload, input: CountInput, ports: CountPorts) {
 	const { fail = Infinity } = timed.workload.config.gates.work;
-	const models = [timed.base ?? timed.head, timed.head].map(({ model }) => model.onnx);
-	const [before, after] = models as [OnnxModel, OnnxModel];
 	const ofValues = doubtOfValues(works, fail);
-	const doubt = ofValues ?? doubtOfNodes({ base: before, head: after });
-	const mayFail = works.head.instructions / works.base.instructions - 1 >= fail;
-	if (doubt === null || doubt === ofValues || !mayFail) return { doubt };
-	for (const level of models.every(hasPlainNames) ? (["basic", "all"] as const) : []) {
+	if (ofValues !== null) return { doubt: ofValues };
+	const models = { base: (timed.base ?? timed.head).model.onnx, head: timed.head.model.onnx };
+	const doubt = doubtOfNodes(models);
+	if (doubt === null || compareWork(works, fail).verdict !== "regressed") return { doubt };
+	const isSplit = hasPlainNames(models.base) && hasPlainNames(models.head);
+	for (const level of isSplit ? (["basic", "all"] as const) : []) {
 		const { base, head, fault } = await countBoth(timed, input, ports, level);
 		if (fault) return { doubt, fault };
 		if (canExplain(works, { base: base?.operators, head: head?.operators }, fail)) return { doubt };
