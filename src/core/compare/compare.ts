@@ -95,7 +95,7 @@ function verdictOf(change: number, tolerance: number) {
 	return change > 0 ? "regressed" : "improved";
 }
 
-function obstacle(base: number | null, head: number | null): Partial<Comparison> | null {
+function obstacle(base: number | null, head: number | null) {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
 	if (base === null && head === null) return missing("Neither base nor head reports its GPU memory.");

@@ -37,15 +37,15 @@ interface LogChange {
 }
 
 /** ln(head / base), exactly the negative of ln(base / head). */
-function logRatio({ base, head }: Pair): number {
+function logRatio({ base, head }: Pair) {
 	return head >= base ? Math.log(head / base) : -Math.log(base / head);
 }
 
-function toFraction(log: number): number {
+function toFraction(log: number) {
 	return Math.min(widest, Math.expm1(log));
 }
 
-function intervalOf(logs: readonly number[], p: number): LogChange | null {
+function intervalOf(logs: readonly number[], p: number) {
 	const sample = sampleMean(logs);
 	if (sample === null || sample.df < 1) return null;
 	const half = (tCritical(p, sample.df) * Math.max(sample.sd, minSd)) / Math.sqrt(logs.length);
@@ -53,18 +53,18 @@ function intervalOf(logs: readonly number[], p: number): LogChange | null {
 }
 
 /** The wider of the intervals of pairs and builds; more pairs do not narrow the latter. */
-function widened(change: LogChange, builds: BuildError | null, p: number): LogChange {
+function widened(change: LogChange, builds: BuildError | null, p: number) {
 	const half = builds === null ? 0 : tCritical(p, builds.df) * builds.error;
 	const { estimate, low, high } = change;
 	return half <= (high - low) / 2 ? change : { estimate, low: estimate - half, high: estimate + half };
 }
 
-function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect: number): string {
+function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect: number) {
 	const found = formatPercent(toFraction(change.estimate), { sign: true });
 	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds each of base and head), so a change of ${found} may be variation between builds; more builds (measure.rebuilds) can tell; ${openRange(change, Math.log1p(minimalEffect))}`;
 }
 
-function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
+function levelsOf(pairs: readonly Pair[]) {
 	const level = (arm: Arm) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? NaN);
 	return { base: level("base"), head: level("head") };
 }
@@ -89,7 +89,7 @@ function openRange({ low, high }: LogChange, limit: number) {
 	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }
 
-function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number): string {
+function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number) {
 	const open = openRange(change, Math.log1p(minimalEffect));
 	const limit = formatLimit(minimalEffect);
 	if (change.high - change.low > 2 * Math.log1p(minimalEffect)) {
@@ -105,7 +105,7 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 	return `The interval reaches beyond the limit of ${limit}; ${open}`;
 }
 
-function faultOf(pairs: readonly Pair[]): string | null {
+function faultOf(pairs: readonly Pair[]) {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {
 			const value = pair[arm];
@@ -155,7 +155,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, pairs, minimalEffect) };
 }
 
-function tooFew(pairs: number, looks: readonly number[]): string {
+function tooFew(pairs: number, looks: readonly number[]) {
 	const needed = Math.max(2, Math.min(...looks));
 	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }

@@ -177,7 +177,7 @@ function readText(text: string, { type, items }: SchemaNode): unknown {
 	return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
 }
 
-function withValue(holder: unknown, path: readonly string[], value: unknown): unknown {
+function withValue(holder: unknown, path: readonly string[], value: unknown) {
 	const [key, ...rest] = path;
 	if (key === undefined) return value;
 	if (holder !== undefined && (typeof holder !== "object" || holder === null || Array.isArray(holder)))

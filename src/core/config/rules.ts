@@ -50,11 +50,11 @@ export function underRulesOf(rules: Config, head: Config, counterparts: Counterp
 	return { ...head, ...rulesOfFile(rules), models };
 }
 
-function rulesOfFile(config: Config): FileRules {
+function rulesOfFile(config: Config) {
 	return Object.fromEntries(fileRules.map((key) => [key, config[key]])) as unknown as FileRules;
 }
 
-function ruleEngine(head: EngineConfig, base: EngineConfig | undefined): EngineConfig {
+function ruleEngine(head: EngineConfig, base: EngineConfig | undefined) {
 	if (base === undefined) return head;
 	const added = head.workloads.filter(
 		(own) => !base.workloads.some((other) => other.name === own.name || loadOf(other) === loadOf(own)),
@@ -130,7 +130,7 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 	return changes;
 }
 
-function differences(before: readonly Rule[], after: readonly Rule[]): Omit<RuleChange, "limitChange">[] {
+function differences(before: readonly Rule[], after: readonly Rule[]) {
 	const was = new Map(before.map((rule) => [rule.key, rule]));
 	const is = new Map(after.map((rule) => [rule.key, rule]));
 	return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {

@@ -32,7 +32,7 @@ const isMissing = "is missing";
  * A value that fits no branch of a `oneOf` is reported once per branch and once more. Keeps the errors inside the branch
  * whose type fits, or else that of the `oneOf`.
  */
-function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
+function withoutUnionNoise(errors: readonly ErrorObject[]) {
 	const dropped = new Set<ErrorObject>();
 	for (const union of errors.filter((error) => error.keyword === "oneOf")) {
 		const { instancePath, schemaPath } = union;
@@ -55,7 +55,7 @@ function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 
 const ofKeys: ReadonlySet<string> = new Set(["required", "additionalProperties", "propertyNames"]);
 
-function toProblem(error: ErrorObject, root: unknown): Problem | null {
+function toProblem(error: ErrorObject, root: unknown) {
 	const { instancePath, keyword, params, propertyName } = error;
 	const schema = holderOf(schemaFor(instancePath));
 	if (keyword === "propertyNames") return null;
@@ -68,7 +68,7 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 		: unknownName(instancePath, propertyName, followed(schema.propertyNames ?? {}).enum ?? []);
 }
 
-function unknownKey(holder: string, key: string, schema: SchemaNode, root: unknown): Problem {
+function unknownKey(holder: string, key: string, schema: SchemaNode, root: unknown) {
 	const problem = unknownName(holder, key, Object.keys(schema.properties ?? {}));
 	if (typeName(schema) !== "ModelFile" && typeName(schema) !== "EngineFile") return problem;
 	if (/^(?:engine|plan|trt)$/i.test(key) && typeof valueAt(root, problem.pointer) === "string")
@@ -195,7 +195,7 @@ function holderOf(node: SchemaNode) {
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
 }
 
-function followed(node: SchemaNode): SchemaNode {
+function followed(node: SchemaNode) {
 	const name = node.$ref?.replace("#/$defs/", "");
 	if (name === undefined) return node;
 	const definitions: Readonly<Record<string, unknown>> = configSchema.$defs;

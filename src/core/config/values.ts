@@ -118,7 +118,7 @@ function pathFault(
 	return inside === "" ? { code, why: "which names no file" } : null;
 }
 
-function insidePath(path: string): string | null {
+function insidePath(path: string) {
 	const parts: string[] = [];
 	// A backslash separates on Windows.
 	const hasBackslash = path.includes("\\");

@@ -220,7 +220,7 @@ function defaultName(
 		everyMs: number | undefined;
 		sweep: SweepConfig | undefined;
 	},
-): string {
+) {
 	const others = Object.entries(sizes).filter(([name]) => token?.dims.includes(name) !== true);
 	const parts = [
 		...(token === null ? [] : [token.label]),

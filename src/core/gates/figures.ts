@@ -107,7 +107,7 @@ function judgeBounds(
 	gates: Gates,
 	head: Partial<Record<(typeof absoluteGates)[number]["figure"], number | null>> | null,
 	level: "workload" | "engine",
-): Verdict[] {
+) {
 	return absoluteGates.flatMap((gate): Verdict[] => {
 		const limit = gates[gate.key];
 		if (gate.level !== level || limit === undefined || head === null) return [];

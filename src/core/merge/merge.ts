@@ -1,13 +1,6 @@
 // Merges the results of several jobs into one that shows every part and mixes no figures.
 
-import type {
-	ErrorRecord,
-	GateResult,
-	Outcome,
-	Part,
-	Result,
-	WorkloadResult,
-} from "../../../generated/result.ts";
+import type { GateResult, Part, Result, WorkloadResult } from "../../../generated/result.ts";
 import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
@@ -73,7 +66,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	};
 }
 
-function strictestOutcome(result: Result): Outcome {
+function strictestOutcome(result: Result) {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
 }
@@ -83,7 +76,7 @@ const refusalFixes = {
 	configuration: "Correct the plan, so that every part measures its own share of one commit.",
 } as const;
 
-function partFault({ name, content }: JudgedPart): ErrorRecord[] {
+function partFault({ name, content }: JudgedPart) {
 	if (content.state === "refused") {
 		const fix = content.fix ?? refusalFixes[content.kind];
 		return [{ part: name, kind: content.kind, code: "part-refused", message: content.reason, fix }];
@@ -125,7 +118,7 @@ function describePart(
 	};
 }
 
-function mergeArms(results: readonly Result[]): Result["arms"] {
+function mergeArms(results: readonly Result[]) {
 	const compared = results.find(({ arms }) => arms.base !== null);
 	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
 	const head = (compared ?? results[0])?.arms.head ?? { label: "head" };
@@ -137,7 +130,7 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 }
 
 /** Reports gates on the whole change, which every part repeats, only once. */
-function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
+function withReview(gates: readonly GateResult[], review: readonly GateResult[]) {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult) =>
 		JSON.stringify([gate, model, engine, workload, message]);
 	const isShared = ({ gate }: GateResult) => gate === "coverage" || gate === "limit-change";
@@ -156,7 +149,7 @@ type Records = Pick<Result, (typeof recordLists)[number]>;
 const optional: ReadonlySet<string> = new Set(optionalLists);
 
 /** Leaves out paths, which lead into folders of the parts. */
-function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
+function namedRecords(parts: readonly { name: string | undefined; result: Result }[]) {
 	const lists = recordLists.map((key) => {
 		const list = parts.flatMap(({ name, result }) => {
 			const own = (result[key] ?? []) as readonly { part?: string }[];
@@ -179,7 +172,7 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 const maxRuns = 10_000;
 
 /** Keeps the single runs of changed workloads first. */
-function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
+function thinned(workloads: readonly WorkloadResult[]) {
 	let left = maxRuns;
 	const changedFirst = workloads.toSorted(
 		(a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"),
@@ -201,12 +194,12 @@ function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadRes
 
 const { maxBytes } = inputKinds.result;
 
-function fits(result: Result): boolean {
+function fits(result: Result) {
 	return writtenBytes(result, maxBytes) <= maxBytes;
 }
 
 /** Keeps the smallest results, up to `share` of the limit together. */
-function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
+function refuseLargest(parts: readonly JudgedPart[], share: number) {
 	const sized = parts.map((part) => ({
 		part,
 		bytes: writtenBytes(resultOf(part), maxBytes),
@@ -229,7 +222,7 @@ function tooLarge(count: number): JudgedPart["content"] {
 }
 
 /** An upper bound of the bytes as indented JSON; stops counting beyond `most`. */
-function writtenBytes(value: unknown, most: number, depth = 1): number {
+function writtenBytes(value: unknown, most: number, depth = 1) {
 	if (value === undefined) return 0;
 	if (typeof value !== "object" || value === null) return textBytes(value);
 	let bytes = depth + 2;
@@ -242,7 +235,7 @@ function writtenBytes(value: unknown, most: number, depth = 1): number {
 	return bytes;
 }
 
-function textBytes(value: unknown): number {
+function textBytes(value: unknown) {
 	if (typeof value === "string" && /^[ !#-[\]-~]*$/.test(value)) return value.length + 2;
 	const text = JSON.stringify(value);
 	return /[^\0-\x7f]/.test(text) ? text.length * 3 : text.length;

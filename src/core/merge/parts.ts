@@ -61,7 +61,7 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 }
 
 /** Why a part cannot be merged, whatever the others are. */
-function faultOf(part: JudgedPart, { expected, config, run, headCommits }: MergeOptions): string | null {
+function faultOf(part: JudgedPart, { expected, config, run, headCommits }: MergeOptions) {
 	if (expected !== undefined && !expected.some(({ name }) => name === part.name))
 		return "The plan lists no such part.";
 	const result = resultOf(part);
@@ -87,7 +87,7 @@ function commitFault({ arms }: Result, allowed: readonly string[]) {
 	return `It ${says}; expected ${allowed.map(short).join(" or ")}.`;
 }
 
-function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
+function agreeing(parts: readonly JudgedPart[]) {
 	const commitsOf = (arm: Arm) => new Set(parts.flatMap((part) => resultOf(part)?.arms[arm]?.commit ?? []));
 	const arm = (["head", "base"] as const).find((one) => commitsOf(one).size > 1);
 	if (arm === undefined) return [...parts];
@@ -101,7 +101,7 @@ function short(commit: string) {
 }
 
 /** Two parts must not measure one engine of one config on the same kind of device. */
-function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
+function refuseDoubles(parts: readonly JudgedPart[]) {
 	const measured = parts.flatMap((part) => measuredIn(part).map((key) => ({ key, part })));
 	const owners = groupBy(measured, ({ key }) => key);
 	return parts.map((part) => {

@@ -40,7 +40,7 @@ export function upgradeNotes(ran: Pick<Result, "arms" | "backend" | "baseBackend
 	];
 }
 
-function haveSameFiles({ base, head }: Result["arms"]): boolean {
+function haveSameFiles({ base, head }: Result["arms"]) {
 	return (
 		base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label)
 	);
@@ -74,7 +74,7 @@ export function upgradesOf(result: Result): Upgrade[] {
 	return [...within, ...upgradesOfJobs(result, parts)];
 }
 
-function upgradesOfJobs(result: Result, parts: readonly Part[]): Upgrade[] {
+function upgradesOfJobs(result: Result, parts: readonly Part[]) {
 	const versionOf = ({ backend }: Part): string => backend?.version ?? "";
 	const [oldest, ...newer] = parts
 		.filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt")
@@ -122,7 +122,7 @@ function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	return { ...verdict, checks, state: isKnown ? (mismatchState(checks) ?? "match") : "error" };
 }
 
-function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">): boolean {
+function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">) {
 	if (typeof error !== "number") return false;
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
@@ -135,7 +135,7 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
 	isInOneRun?: boolean;
 }
 
-function upgradeOf(sides: Sides): Upgrade[] {
+function upgradeOf(sides: Sides) {
 	const { from, to, caveat, partials, before, after, compared, isInOneRun = false } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
@@ -162,7 +162,7 @@ function upgradeOf(sides: Sides): Upgrade[] {
 	return [{ from, to, caveat, facts, decision: decisionOf(facts, shared.length, sides), plans }];
 }
 
-function decisionOf(facts: readonly Fact[], engines: number, { after, compared }: Sides): string {
+function decisionOf(facts: readonly Fact[], engines: number, { after, compared }: Sides) {
 	const of = (weight: (typeof weights)[number]): string => {
 		const kinds = facts.map(({ kind }) => kind).filter((kind) => topics[kind][0] === weight);
 		return [...new Set(kinds)]
@@ -183,7 +183,7 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, compared }
 	return `Upgrade: ${counted(engines, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
-function buildFacts(id: string, { before, after }: Sides): Fact[] {
+function buildFacts(id: string, { before, after }: Sides) {
 	const [was, is] = [before.builds.get(id), after.builds.get(id)];
 	if (is?.state === "built")
 		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
@@ -197,7 +197,7 @@ function buildFacts(id: string, { before, after }: Sides): Fact[] {
 
 type Verdicts = ReadonlyMap<string, GoldenVerdict>;
 
-function goldenFacts(id: string, { before, after }: Sides): Fact[] {
+function goldenFacts(id: string, { before, after }: Sides) {
 	const own = (golden: readonly GoldenVerdict[]) => golden.filter((verdict) => engineOf(verdict) === id);
 	const was: Verdicts = new Map(own(before.golden).map((verdict) => [verdict.case, verdict]));
 	const is = own(after.golden);
@@ -217,7 +217,7 @@ function goldenFacts(id: string, { before, after }: Sides): Fact[] {
 const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
-function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts): Fact[] {
+function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts) {
 	const wrong = is.filter(({ state }) => state !== "match");
 	const drifted = wrong.filter((verdict) => isJudged(verdict) && was.get(verdict.case)?.state === "match");
 	const unknown = wrong.filter((verdict) => !isJudged(verdict) || !isJudged(was.get(verdict.case)));
@@ -232,7 +232,7 @@ function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts): Fac
 		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);
 }
 
-function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined): Numeric | null {
+function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined) {
 	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
 	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;
 }
@@ -240,20 +240,20 @@ function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined): Numeri
 /** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
 const growth = 2;
 
-function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined): boolean {
+function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined) {
 	const before = errorBefore(check, was);
 	const { got, allowed, bound } = check;
 	if (bound !== "at-most" || typeof got !== "number" || typeof before !== "number") return false;
 	return allowed !== null && got > growth * before && got > allowed / growth;
 }
 
-function errorText(check: GoldenCheck, was: GoldenVerdict | undefined): string {
+function errorText(check: GoldenCheck, was: GoldenVerdict | undefined) {
 	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
 	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
 	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
 }
 
-function newFindings({ before, after }: Sides, shared: readonly string[]): Fact[] {
+function newFindings({ before, after }: Sides, shared: readonly string[]) {
 	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(
 		(finding) =>

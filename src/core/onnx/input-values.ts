@@ -47,7 +47,7 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 	return new Map([...walks].map(([input, walk]) => [input, conclude(walk)]));
 }
 
-function follow(node: OnnxNode, scope: Scope, carried: Map<string, Set<Walk>>): void {
+function follow(node: OnnxNode, scope: Scope, carried: Map<string, Set<Walk>>) {
 	for (const walk of new Set(node.inputs.flatMap((name) => [...(carried.get(name) ?? [])]))) {
 		if (node.op !== "Shape" && node.op !== "Size") readNode(node, scope, walk);
 		for (const output of node.outputs)

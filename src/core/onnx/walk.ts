@@ -38,7 +38,7 @@ export function scopesOf(model: OnnxModel): [Scope, ...Scope[]] {
 	return scopes;
 }
 
-function addInner(scopes: Scope[], outer: Scope): void {
+function addInner(scopes: Scope[], outer: Scope) {
 	for (const { attribute, nodeIndex, graph } of outer.subgraphs) {
 		const where = `subgraph ${quoteName(attribute)} of ${nodeLabel(outer.nodes[nodeIndex])}`;
 		const scope = graphScope(graph, { where, kind: "subgraph", opsets: outer.opsets, outer });
@@ -139,7 +139,7 @@ export function readsOf(scope: Scope): string[][] {
 	return reads;
 }
 
-function outerNames(graph: OnnxGraph): string[] {
+function outerNames(graph: OnnxGraph) {
 	const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
 	for (const node of graph.nodes) for (const name of node.outputs) own.add(name);
 	const read = [...graph.nodes.flatMap((node) => node.inputs), ...graph.outputs.map((value) => value.name)];

@@ -80,7 +80,7 @@ interface Naming {
 	taken: Set<string>;
 }
 
-function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
+function jobsOf(runner: RunnerConfig, naming: Naming) {
 	const { config, name, only = [] } = naming.input;
 	return sharesOf(runner, config, only).map(([label, patterns]) => {
 		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ");
@@ -94,7 +94,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 }
 
 /** Artifact names allow fewer characters, so different names may collide. */
-function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
+function nameOfItsOwn(wanted: string, { input, taken }: Naming) {
 	for (let count = 1; ; count += 1) {
 		const name = shortJobName(count === 1 ? wanted : `${count} ${wanted}`) || aloneName;
 		const artifact = input.artifactOf(name);

@@ -158,7 +158,7 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** Cheap steps that often fail come first. */
-function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
+function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput) {
 	const prepared = config.models.flatMap(({ name, prepare }) =>
 		prepare === undefined ? [] : [{ model: name, ...prepare }],
 	);

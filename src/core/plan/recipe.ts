@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
 
-function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
+function buildSettings({ spec: { model, engine }, assets }: RecipeOf) {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
 	const list = (items: readonly string[]) => items.join(" ") || "none";
@@ -78,7 +78,7 @@ export function formatRange({ min, opt, max }: DimRange): string {
 	return min === max ? String(min) : `${min} to ${max}, optimum ${opt}`;
 }
 
-function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Settings {
+function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf) {
 	const fills = Object.entries(model.inputs).flatMap(([name, { fill }]): [string, string][] =>
 		fill === undefined ? [] : [[`inputs.${name}.fill`, String(fill)]],
 	);
@@ -98,7 +98,7 @@ export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
 }
 
 /** Identifies files by content. */
-function withoutNames(recipe: RecipeOf): RecipeOf {
+function withoutNames(recipe: RecipeOf) {
 	const { engine } = recipe.spec;
 	if (recipe.assets === undefined) return recipe;
 	const nameless = <File extends { path: string }>(file: File): File => ({ ...file, path: "" });
@@ -119,7 +119,7 @@ export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
 	);
 }
 
-function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Settings): RecipeRow[] {
+function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Settings) {
 	const [was, is] = [settings(base), settings(head)];
 	return [...new Set([...was.keys(), ...is.keys()])].flatMap((what) => {
 		const [before = "none", now = "none"] = [was.get(what), is.get(what)];

@@ -16,7 +16,7 @@ export function renderPlan(plan: Plan, config: Config, backend: Config["backend"
 	return `${lines.join("\n")}\n`;
 }
 
-function headline(plan: Plan, config: Config): string {
+function headline(plan: Plan, config: Config) {
 	const counts = [
 		counted(plan.engines.length, "engine"),
 		counted(plan.workloads.length, "workload"),
@@ -25,13 +25,13 @@ function headline(plan: Plan, config: Config): string {
 	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${plan.arms.length > 1 ? "base against head" : "head only"}`;
 }
 
-function stepLines(plan: Plan, config: Config): string[] {
+function stepLines(plan: Plan, config: Config) {
 	return columns(
 		plan.steps.map((step, index) => [`${index + 1}`, step.kind, ...describeStep(step, plan, config)]),
 	);
 }
 
-function describeStep(step: Step, plan: Plan, config: Config): [string, string] {
+function describeStep(step: Step, plan: Plan, config: Config) {
 	switch (step.kind) {
 		case "prepare": {
 			return [step.arm, `${cleanName(step.model)}: ${describeCommand(step)}`];
@@ -52,7 +52,7 @@ function describeStep(step: Step, plan: Plan, config: Config): [string, string] 
 function describeBuild(
 	{ engineId, arm }: Extract<Step, { kind: "build" }>,
 	{ engines, baseEngines = engines }: Plan,
-): string {
+) {
 	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
 	if (spec === undefined) return cleanName(engineId);
 	const { precision, onnx, build, profiles } = spec.engine;
@@ -65,23 +65,23 @@ function describeBuild(
 	return [cleanName(spec.was ?? engineId), precision, source, ...dims].join(" · ");
 }
 
-function describeCommand({ command, env }: PrepareConfig): string {
+function describeCommand({ command, env }: PrepareConfig) {
 	const given = env.length === 0 ? "" : `, given ${env.join(", ")}`;
 	return `${shorten(cleanText(command), 60)}${given}`;
 }
 
-function describeDims(dims: EngineConfig["dims"]): string[] {
+function describeDims(dims: EngineConfig["dims"]) {
 	return Object.entries(dims).map(
 		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
 	);
 }
 
-function describeCases(cases: readonly string[]): string {
+function describeCases(cases: readonly string[]) {
 	const shown = cases.map((id) => cleanName(id));
 	return `${counted(cases.length, "golden case")} (${listNames(shown, 4)})`;
 }
 
-function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, config: Config): string {
+function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, config: Config) {
 	const sweep = plan.workloads.find(({ id }) => id === step.workloadId)?.config.sweep;
 	const sizes = sweep === undefined ? "" : ` (up to ${maxSizes} sizes)`;
 	const name = `${cleanName(step.workloadId)}${sizes}`;
@@ -94,7 +94,7 @@ function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, c
 
 const maxColumn = 100;
 
-function columns(rows: readonly (readonly string[])[]): string[] {
+function columns(rows: readonly (readonly string[])[]) {
 	const widths: number[] = [];
 	for (const row of rows) {
 		for (const [index, cell] of row.entries())
@@ -109,13 +109,13 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-function lengthText(ms: number, { measure }: Config): string {
+function lengthText(ms: number, { measure }: Config) {
 	return measure.adaptsLength
 		? `up to ${formatDuration(ms)}; as long as its noise requires`
 		: formatDuration(ms);
 }
 
-function settingLines(config: Config): string[] {
+function settingLines(config: Config) {
 	const { measure, baseline } = config;
 	const settings: [string, string][] = [
 		["/backend", config.backend],
@@ -152,7 +152,7 @@ function gateSettings(config: Config): [string, string][] {
 	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
 }
 
-function describeLimits({ warn, fail }: Threshold): string {
+function describeLimits({ warn, fail }: Threshold) {
 	const parts = [
 		warn === undefined ? [] : [`warn ${formatLimit(warn)}`],
 		fail === undefined ? [] : [`fail ${formatLimit(fail)}`],

@@ -27,7 +27,7 @@ interface Annotation {
 	column?: number;
 }
 
-function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
+function place(location: Location | undefined) {
 	return location === undefined ? {} : { ...location, path: cleanText(location.path) };
 }
 

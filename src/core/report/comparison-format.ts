@@ -8,7 +8,7 @@ import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/
 export const dash = "–";
 
 /** A counted change has no width. */
-function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">): number {
+function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">) {
 	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
 }
 

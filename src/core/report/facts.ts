@@ -1,5 +1,5 @@
 // Facts about the whole job and its parts.
-import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
+import type { BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, present, withCaveat } from "../text/labels.ts";
@@ -68,7 +68,7 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
+function versionsOf({ backend, baseBackend = backend }: Result) {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts) => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
 	return { base: on(baseBackend), head: on(backend) };

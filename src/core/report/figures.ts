@@ -57,7 +57,7 @@ function whole(value: number | null, unit: string) {
 	return shown(value, (number) => `${Math.round(number)} ${unit}`);
 }
 
-function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
+function gpuRows({ gpu, runs }: WorkloadResult) {
 	if (gpu === undefined) return [];
 	const { base, head, cycles } = gpu;
 	const source = (head ?? base)?.use?.source ?? "gpm";

@@ -44,7 +44,7 @@ export function restName(subject: Subject, common: Subject): string {
 	return subjectName(Object.fromEntries(own));
 }
 
-function merged(list: readonly Known[]): Highlight {
+function merged(list: readonly Known[]) {
 	const [first, ...others] = list as [Known, ...Known[]];
 	if (others.length === 0) return first;
 	const common = commonSubject(list.map(({ about }) => about));

@@ -157,7 +157,7 @@ export interface Shown {
 const shownWithUpgrade: readonly string[] = ["upgrade", "notices", "next-steps"];
 const untitled: Readonly<Record<string, string>> = { highlights: "findings", "at-load": "P99 at load" };
 
-function sectionParts(context: ReportContext, sections: readonly ReportSection[], detail: Detail): string[] {
+function sectionParts(context: ReportContext, sections: readonly ReportSection[], detail: Detail) {
 	const shown = shownSections(sections, context, { format: "markdown", detail });
 	const isUpgrade = shown.some(({ id }) => id === "upgrade");
 	return shown.flatMap(({ id, title, blocks, isOpen }) => {

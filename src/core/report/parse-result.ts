@@ -24,7 +24,7 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: SchemaPro
 	});
 }
 
-function parseJson(text: string, path: string): unknown {
+function parseJson(text: string, path: string) {
 	if (text.length > maxChars)
 		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
 	if (text.trim() === "") throw invalid(path, { pointer: "", expected: "JSON", got: "an empty file" });

@@ -31,14 +31,14 @@ const rowGates: readonly GateName[] = [
 	...absoluteGates.flatMap(({ level, name }) => (level === "workload" ? [name] : [])),
 ];
 
-function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
+function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean) {
 	if (verdict === "regressed") return gate === undefined || gate === "pass" ? "warn" : statusTones[gate];
 	if (verdict === "inconclusive") return gate === "fail" ? "bad" : "open";
 	if (verdict === "not-comparable") return hasBase ? "open" : "plain";
 	return verdict === "missing" ? "plain" : "ok";
 }
 
-function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
+function goldenTallies({ golden }: Result) {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {
 			const cases = verdicts.filter(({ scope }) => scope !== "set");

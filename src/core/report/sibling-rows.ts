@@ -44,7 +44,7 @@ export function siblingFamilies(result: Result): SiblingRow[][] {
 	});
 }
 
-function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], result: Result): Row[] {
+function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], result: Result) {
 	const { model, workload, ...of } = first;
 	const rowOf = (engine: string, place: Row["place"], found?: ArmStats | null): Row => {
 		const id = { model, engine, ...(of.part !== undefined && { part: of.part }) };
@@ -87,7 +87,7 @@ function errorOf(verdicts: readonly GoldenVerdict[]) {
 	return { value, text: value === null ? other : formatValue(value), isWrong };
 }
 
-function ranked(family: readonly Row[]): SiblingRow[] {
+function ranked(family: readonly Row[]) {
 	const right = family.filter(({ error }) => !error.isWrong);
 	return family.map((own) => ({
 		...own,

@@ -113,7 +113,7 @@ function counted(readings: readonly UseSample[]): GpuUse | null {
 	return { source: "gpm", smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
-function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = "nvidia-smi"): GpuUse | null {
+function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = "nvidia-smi") {
 	const smUtilisation = meanOf(busy.map((sample) => sample.kernelTime));
 	const memoryBandwidth = meanOf(busy.map((sample) => sample.memoryTime));
 	return smUtilisation === null && memoryBandwidth === null

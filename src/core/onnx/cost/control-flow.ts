@@ -207,7 +207,7 @@ export function inlineFunctions(model: OnnxModel): OnnxModel {
 	return { ...model, functions: [], graph: { ...model.graph, ...inlineBody(model.graph, inlining, []) } };
 }
 
-function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: readonly OnnxFunction[]): Body {
+function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: readonly OnnxFunction[]) {
 	const result: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] } = { nodes: [], subgraphs: [] };
 	for (const [index, node] of nodes.entries()) {
 		const called = inlining.functions.get(operatorKey(node));
@@ -249,7 +249,7 @@ interface Renaming {
 	prefix: string;
 }
 
-function renamed({ nodes, subgraphs }: Body, renaming: Renaming): Body {
+function renamed({ nodes, subgraphs }: Body, renaming: Renaming) {
 	const { nameOf, given, prefix } = renaming;
 	return {
 		nodes: nodes.map((node) => ({

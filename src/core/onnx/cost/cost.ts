@@ -17,9 +17,7 @@ import {
 } from "../walk.ts";
 import {
 	type Control,
-	type CountedBody,
 	type CountedGraph,
-	type CountedNode,
 	controlCost,
 	type InputSizes,
 	inlineFunctions,
@@ -69,7 +67,7 @@ export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGrap
 	};
 }
 
-function bodiesIn(scopes: readonly Scope[]): Context["bodies"] {
+function bodiesIn(scopes: readonly Scope[]) {
 	const byNodes = new Map(scopes.map((scope) => [scope.nodes, scope]));
 	const found = new Map<OnnxNode, Map<string, Scope>>();
 	for (const { nodes, subgraphs } of scopes) {
@@ -82,7 +80,7 @@ function bodiesIn(scopes: readonly Scope[]): Context["bodies"] {
 	return found;
 }
 
-function weightsOf(model: OnnxModel): Pick<CountedGraph, "parameters" | "weightBytes"> {
+function weightsOf(model: OnnxModel) {
 	let [parameters, weightBytes] = [0, 0];
 	for (const { dtype, dims, bytes, sparse } of tensorsOf(scopesOf(model))) {
 		const elements = elementsOf(dims) ?? 0;
@@ -92,7 +90,7 @@ function weightsOf(model: OnnxModel): Pick<CountedGraph, "parameters" | "weightB
 	return { parameters, weightBytes };
 }
 
-function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes): Known {
+function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes) {
 	const known: Known = { shapes: new Map(), values: new Map() };
 	for (const { name, dims } of graph.inputs) {
 		const shape = Object.hasOwn(shapes, name) ? (shapes[name] ?? null) : dims;
@@ -103,7 +101,7 @@ function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes): Kno
 	return known;
 }
 
-function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
+function walkBody(scope: Scope, start: Known, context: Context) {
 	const { model, constants, types, bodies } = context;
 	const controls = new Map<OnnxNode, Control>();
 	const others = (view: OperatorView, known: Known) => {
@@ -177,7 +175,7 @@ interface NodeFacts {
 	costs: ReturnType<typeof operatorOf>["multiplyAdds"];
 }
 
-function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): CountedNode {
+function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts) {
 	const output = shapeOf(node.outputs[0] ?? "");
 	const inputs = node.inputs.map(shapeOf);
 	const multiplyAdds = costs(node, inputs, output);
@@ -197,10 +195,7 @@ interface LiveFacts {
 	innerBytes(node: OnnxNode): number;
 }
 
-function peakOf(
-	scope: Scope,
-	{ bytesOf, isConstant, innerBytes }: LiveFacts,
-): { peakBytes: number; tensors: number; unknownTensors: number } {
+function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts) {
 	const reads = readsOf(scope);
 	const readsOfNode = new Map(scope.nodes.map((node, at) => [node, reads[at] ?? []]));
 	const order = nodesInRunOrder(scope).map((node) => ({ node, read: readsOfNode.get(node) ?? [] }));

@@ -26,14 +26,14 @@ interface Equation {
 }
 
 /** An ellipsis stands for the axes without a letter. */
-function labelsOf(term: string, rank: number): string[] {
+function labelsOf(term: string, rank: number) {
 	const covered = rank - term.replace("...", "").length;
 	const hidden = Array.from({ length: Math.max(0, covered) }, (_, at) => `.${covered - at}`);
 	const [before = "", after] = term.split("...");
 	return after === undefined ? [...before] : [...before, ...hidden, ...after];
 }
 
-function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]): Equation | null {
+function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]) {
 	const [left = "", right] = (textAttribute(node, "equation") ?? "").replaceAll(/\s/g, "").split("->");
 	const terms = left.split(",");
 	const known = shapes.filter((shape) => shape !== null);
@@ -57,7 +57,7 @@ function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]): Equation 
 	return { operands, output: output.filter((label) => sizes.has(label)), sizes };
 }
 
-function single(operands: Equation["operands"]): string[] {
+function single(operands: Equation["operands"]) {
 	const all = operands.flat().filter((label) => !label.startsWith("."));
 	return all.filter((label) => all.indexOf(label) === all.lastIndexOf(label)).sort();
 }
@@ -72,7 +72,7 @@ const einsum = {
 };
 
 /** A contraction costs the product of all sizes of its operands; one without a sum is elementwise. */
-function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number {
+function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]) {
 	const equation = equationOf(node, inputs);
 	if (equation === null) return NaN;
 	const { operands, output, sizes } = equation;
@@ -97,21 +97,21 @@ interface Operator {
 }
 
 /** NaN if a size is not known. */
-function elements(dims: Dims | null | undefined): number {
+function elements(dims: Dims | null | undefined) {
 	return (dims && elementsOf(dims)) ?? NaN;
 }
 
-function sizeAt(dims: Dims | null | undefined, axis: number): number {
+function sizeAt(dims: Dims | null | undefined, axis: number) {
 	const size = dims?.at(axis);
 	return typeof size === "number" ? size : NaN;
 }
 
 /** An attribute that must be there and not 0; else NaN. */
-function positive(node: OnnxNode, name: string): number {
+function positive(node: OnnxNode, name: string) {
 	return integerAttribute(node, name, 0) || NaN;
 }
 
-function sizeOrNull(size: number): number | null {
+function sizeOrNull(size: number) {
 	return Number.isFinite(size) ? size : null;
 }
 

@@ -29,7 +29,7 @@ interface NodeView {
 /** The end of a sentence, alone or with a fix; null if nothing is wrong. */
 type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
-function has(view: NodeView, input: number): boolean {
+function has(view: NodeView, input: number) {
 	return (view.node.inputs[input] ?? "") !== "";
 }
 
@@ -66,19 +66,19 @@ function rankIs(input: number, expected: number): Restriction {
 	};
 }
 
-function onlyFirstOutput(view: NodeView): string | null {
+function onlyFirstOutput(view: NodeView) {
 	const more = view.node.outputs.slice(1).some((name) => name !== "");
 	return more ? `has ${view.node.outputs.length} outputs; TensorRT computes only the first` : null;
 }
 
-function undilated(view: NodeView): string | null {
+function undilated(view: NodeView) {
 	const dilations = integersAttribute(view.node, "dilations") ?? [];
 	return dilations.some((each) => each !== 1)
 		? `has dilations ${formatDims(dilations.slice(0, 8))}; TensorRT does not support dilated pooling`
 		: null;
 }
 
-function sameActivations(view: NodeView): string | null {
+function sameActivations(view: NodeView) {
 	const activations = attributeOf(view.node, "activations");
 	if (attributeOf(view.node, "direction") !== "bidirectional" || !Array.isArray(activations)) return null;
 	const half = activations.length / 2;
@@ -86,13 +86,13 @@ function sameActivations(view: NodeView): string | null {
 	return isSame ? null : "has other activations backward than forward; TensorRT requires the same";
 }
 
-function normOneOrTwo(view: NodeView): string | null {
+function normOneOrTwo(view: NodeView) {
 	const norm = integerAttribute(view.node, "p", 2);
 	return norm === 1 || norm === 2 ? null : `has p ${norm}; TensorRT supports 1 and 2`;
 }
 
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
-function statesAxes(view: NodeView): ReturnType<Restriction> {
+function statesAxes(view: NodeView) {
 	if (has(view, 1) || attributeOf(view.node, "axes") !== undefined) return null;
 	// Without dynamic inputs, an unknown size is not a dynamic one.
 	const isDynamic =
@@ -102,7 +102,7 @@ function statesAxes(view: NodeView): ReturnType<Restriction> {
 }
 
 /** "A DequantizeLayer can only run in DataType::kINT8, DataType::kFP8 or DataType::kINT4 precision". */
-function dequantisesSmall(view: NodeView): ReturnType<Restriction> {
+function dequantisesSmall(view: NodeView) {
 	const dtype = view.constant(0)?.dtype;
 	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
 	const floatBias =
@@ -127,7 +127,7 @@ function withoutInputs(inputs: Readonly<Record<number, string>>): Restriction {
 	};
 }
 
-function forInference(view: NodeView): ReturnType<Restriction> {
+function forInference(view: NodeView) {
 	const training = view.constant(2)?.values?.[0];
 	if (training !== undefined && training !== 0)
 		return "is in training mode; TensorRT supports inference only";
@@ -235,7 +235,7 @@ function isInFunction(scope: Scope): boolean {
 }
 
 /** "IIfConditionalOutputLayer inputs must have the same shape": only ranks that both branches state are compared. */
-function branches(scope: Scope): NodeFault[] {
+function branches(scope: Scope) {
 	const firsts = new Map<number, OnnxSubgraph>();
 	return scope.subgraphs.flatMap((branch) => {
 		const node = scope.nodes[branch.nodeIndex];

@@ -106,7 +106,7 @@ const reshape: OperatorRule = ({ node, shapes: [input], values: [value, stated] 
 	return typeof result !== "string" && value ? { dims: result, value } : result;
 };
 
-function reshaped(input: Dims, dims: Dims, target: Dims, gap: number): Dims | string {
+function reshaped(input: Dims, dims: Dims, target: Dims, gap: number) {
 	// A symbol on both sides gives no information about the others.
 	const rest = gap < 0 ? [...dims] : dims.toSpliced(gap, 1);
 	const left = input.filter((dim) => {

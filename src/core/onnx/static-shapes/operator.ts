@@ -153,7 +153,7 @@ export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	});
 }
 
-function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
+function spread(node: OnnxNode, input: Dims, kernel: Dims) {
 	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
 	const added = integersAttribute(node, "output_padding");
 	return input.map((size, axis) => {

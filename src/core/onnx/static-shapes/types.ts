@@ -35,7 +35,7 @@ const lines: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
 );
 const known = new Map<string, Signature>();
 
-function signatureOf(operator: string, opset: number): Signature | null {
+function signatureOf(operator: string, opset: number) {
 	const key = `${operator} ${opset}`;
 	const before = known.get(key);
 	if (before !== undefined) return before;
@@ -52,7 +52,7 @@ function signatureOf(operator: string, opset: number): Signature | null {
 	return signature;
 }
 
-function parseLine(line: string): Signature {
+function parseLine(line: string) {
 	const [parameters = "", attributes = "", types = "", kernels = ""] = line.split(";");
 	const [inputs = [], outputs = []] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
 	const names = splitNames(attributes);
@@ -80,7 +80,7 @@ function parameterOf(word: string): Parameter {
 }
 
 /** `T=1a`, and `=7=7` for a parameter whose types have no variable. */
-function typesOf(entries: readonly string[]): TypeSets {
+function typesOf(entries: readonly string[]) {
 	return new Map(
 		entries.map((entry) => {
 			const at = entry.lastIndexOf("=");
@@ -93,7 +93,7 @@ function typesOf(entries: readonly string[]): TypeSets {
 	);
 }
 
-function splitNames(text: string): string[] {
+function splitNames(text: string) {
 	return text.split(" ").filter((word) => word !== "");
 }
 
@@ -143,7 +143,7 @@ export function inferTypes(
 	return found;
 }
 
-function statedTypes(scope: Scope, constants: Constants): Map<string, OnnxDType> {
+function statedTypes(scope: Scope, constants: Constants) {
 	const inputs = scope.declared.filter(({ kind, dtype }) => kind === "tensor" && isTold(dtype));
 	const stated = [...inputs, ...(constants.get(scope)?.values() ?? [])];
 	return new Map(stated.map(({ name, dtype }) => [name, dtype]));
@@ -169,7 +169,7 @@ export function boundTypes({ inputs }: Signature, given: Types): Map<string, Onn
 	return bound;
 }
 
-function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types {
+function outputTypes(node: OnnxNode, signature: Signature, given: Types) {
 	const bound = boundTypes(signature, given);
 	const typeOf = (parameter: Parameter | undefined) => {
 		if (parameter === undefined || parameter.form === "any") return null;
@@ -187,7 +187,7 @@ function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types 
 }
 
 /** The type that attributes name, else the fallback: a type, or the input that has it. */
-function statedType(node: OnnxNode, given: Types): OnnxDType | null {
+function statedType(node: OnnxNode, given: Types) {
 	for (const name of ["to", "dtype", "output_dtype", "output_datatype"]) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));
 		if (isTold(type)) return type;
@@ -214,6 +214,6 @@ const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
 	RandomUniformLike: 0,
 };
 
-function isTold(type: OnnxDType): boolean {
+function isTold(type: OnnxDType) {
 	return type !== "undefined" && type !== "unknown";
 }

@@ -68,7 +68,7 @@ function comparisonColumns(name: "latency" | "p99" | "memory"): Columns {
 	};
 }
 
-function armColumns(arm: "base" | "head"): Columns {
+function armColumns(arm: "base" | "head") {
 	const figures: readonly (keyof ArmStats)[] = [
 		...(["runs", "iterations", "medianMs", "meanMs", "minMs", "p90Ms", "p95Ms", "p99Ms"] as const),
 		...(["throughputPerSecond", "peakMemoryBytes"] as const),

@@ -32,7 +32,7 @@ export function renderSarif(result: Result): string {
 	return jsonText(log);
 }
 
-function problemsOf({ errors, findings }: Result): Problem[] {
+function problemsOf({ errors, findings }: Result) {
 	// A fault of the runner or of GitHub is not a finding about the repository.
 	const faults = errors.filter(({ kind }) => kind === "configuration");
 	return [
@@ -72,7 +72,7 @@ function codeOf(code: string) {
 }
 
 /** Distinguishes a run without findings from one that could not look. */
-function invocationOf({ errors, outcome, startedAt }: Result): object {
+function invocationOf({ errors, outcome, startedAt }: Result) {
 	const notifications = errors
 		.filter(({ kind }) => kind !== "configuration" && kind !== "github")
 		.map(({ code, message }) => ({
@@ -87,7 +87,7 @@ function invocationOf({ errors, outcome, startedAt }: Result): object {
 	};
 }
 
-function resultOf(problem: Problem, codes: readonly string[], configPath: string): object {
+function resultOf(problem: Problem, codes: readonly string[], configPath: string) {
 	const { severity, location } = problem;
 	const code = codeOf(problem.code);
 	return {
@@ -117,7 +117,7 @@ function subjectOf(problem: Problem) {
 	return problem.model === undefined ? "" : subjectName({ ...problem, model: problem.model });
 }
 
-function placeOf({ path, line = 0, column = 0 }: Location): object {
+function placeOf({ path, line = 0, column = 0 }: Location) {
 	const region = line < 1 ? undefined : { startLine: line, startColumn: column < 1 ? undefined : column };
 	return { artifactLocation: { uri: fileUri(path) }, region };
 }

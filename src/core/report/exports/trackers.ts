@@ -108,7 +108,7 @@ function ofLoad(load: LoadResult, result: Result): Figure[] {
 	return [{ measure: "p99-at-80", title: "P99 at 80 % load", unit: "ms", subject, value: point.head.p99Ms }];
 }
 
-function ofMeasured(load: MeasuredLoad, result: Result): Figure[] {
+function ofMeasured(load: MeasuredLoad, result: Result) {
 	const [{ share, head } = { share: null, head: null }] = load.points;
 	if (head === null) return [];
 	const subject = withCaveat(loadName(load), backendOf(result, load));

@@ -41,7 +41,7 @@ function foldUnchanged({ groups, edges }: EngineGraph) {
 	return { nodes, edges: [...found.values()] };
 }
 
-function merged(into: Node | null, group: EngineGroup): Node {
+function merged(into: Node | null, group: EngineGroup) {
 	const both = (arm: Arm) => {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
 		if (one === null || other === null) return one ?? other;
@@ -52,14 +52,14 @@ function merged(into: Node | null, group: EngineGroup): Node {
 	return { label: "", ...sides, isChanged: false, folded: (into?.folded ?? 0) + 1 };
 }
 
-function toneOf({ isChanged, changeMs = 0 }: Node): string {
+function toneOf({ isChanged, changeMs = 0 }: Node) {
 	if (!isChanged) return "";
 	return changeMs > 0 ? " bad" : changeMs < 0 ? " ok" : " warn";
 }
 
 type Point = Layout["places"][number];
 
-function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece {
+function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit) {
 	const own = node[arm];
 	const place = html`x="${at(x)}" y="${at(y)}" width="${box.width}" height="${box.height}" rx="4"`;
 	if (own === null) return html`<rect class="ghost" ${place}/>`;

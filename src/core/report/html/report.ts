@@ -73,7 +73,7 @@ export function drawHtml(blocks: readonly Block[]): Piece {
 	return blocks.map((block) => drawBlock(drawers, block));
 }
 
-function list(items: readonly string[]): Piece {
+function list(items: readonly string[]) {
 	return items.length === 0 ? null : html`<ul>${items.map((item) => html`<li>${coded(item)}</li>\n`)}</ul>\n`;
 }
 

@@ -3,7 +3,7 @@
 const names =
 	"bg fg mut line card bad badbg warn warnbg ok okbg open openbg a0 a1 h0 h1 h2 h3 h4 h5 h6 h7 h8 h9";
 
-function paletteOf(...lines: readonly string[]): Record<string, string> {
+function paletteOf(...lines: readonly string[]) {
 	const colours = lines.join(" ").split(" ");
 	return Object.fromEntries(names.split(" ").map((name, index) => [name, `#${colours[index]}`]));
 }

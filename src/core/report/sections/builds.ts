@@ -4,15 +4,7 @@ import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../..
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
-import {
-	buildLabel,
-	counted,
-	listNames,
-	present,
-	subjectName,
-	subjectOf,
-	type Tone,
-} from "../../text/labels.ts";
+import { buildLabel, counted, listNames, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { codeSentences, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
@@ -86,7 +78,7 @@ export const findingSection: ReportSection = {
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
-function buildPairs({ builds }: Result): BuildPair[] {
+function buildPairs({ builds }: Result) {
 	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
 		const [first] = own;
 		const of = (arm: Arm) => own.findLast((build) => build.arm === arm) ?? null;
@@ -109,7 +101,7 @@ function notesText({ base, head }: BuildPair) {
 	return present([buildTimesApart({ base, head }), ...notes.slice(0, 6)]).join(" · ");
 }
 
-function toneOf({ arm, state, failure }: BuildRecord): Tone {
+function toneOf({ arm, state, failure }: BuildRecord) {
 	if (state === "built") return "ok";
 	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
 }

@@ -165,7 +165,7 @@ const gateColumns: readonly Column<GateResult>[] = [
 	plain("gate", ({ status }) => status, { tone: ({ status }) => statusTones[status] }),
 ];
 
-function gateHighlight(gate: FailingGate): Highlight[] {
+function gateHighlight(gate: FailingGate) {
 	const text = gateTexts[gate.gate];
 	if (text === undefined) return [];
 	return [

@@ -71,7 +71,7 @@ function checkLine(failing: Judged, totalCases: number) {
 	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
-function worstChecks(verdicts: readonly GoldenVerdict[]): Judged[] {
+function worstChecks(verdicts: readonly GoldenVerdict[]) {
 	const failing = verdicts
 		.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
 		.filter(({ check }) => !check.pass)
@@ -81,10 +81,7 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Judged[] {
 
 const maxLines = 8;
 
-function mismatchTexts(
-	verdicts: readonly GoldenVerdict[],
-	totalCases: number,
-): Pick<Highlight, "lines" | "sentences"> {
+function mismatchTexts(verdicts: readonly GoldenVerdict[], totalCases: number) {
 	const checks = worstChecks(verdicts);
 	const [first] = checks;
 	if (first === undefined) return { sentences: messagesOf(verdicts) };
@@ -119,7 +116,7 @@ const states: Readonly<
 	error: ["error", "golden not judged", "goldens not judged", "could not be compared with its goldens"],
 };
 
-function existingFix(gate: HighlightSeverity): string {
+function existingFix(gate: HighlightSeverity) {
 	const fix = "Fix the base's model or engine; if the golden is wrong, record it again.";
 	return gate === "fail"
 		? fix
@@ -168,7 +165,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	];
 }
 
-function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
+function goldenHighlights({ golden }: Result, gates: GateIndex) {
 	const totals = groupBy(caseVerdicts(golden), engineKey);
 	const notable = golden.filter(({ state, checks }) => state !== "match" || checks.some(({ pass }) => !pass));
 	const groups = groupBy(
@@ -212,7 +209,7 @@ const columns: readonly Column<Judged>[] = [
 ];
 
 /** Cases of one engine with the same message share a line. */
-function remarks({ golden }: Result): string[] {
+function remarks({ golden }: Result) {
 	const unlike = golden.filter(
 		({ state, checks, message }) => state !== "match" && (checks.length === 0 || message !== undefined),
 	);

@@ -36,7 +36,7 @@ function changesOf({ head }: Row) {
 	return texts.length === 0 ? [] : [`${subjectName(head)}: ${texts.join(" ")}`];
 }
 
-function rowsOf({ builds }: Result): Row[] {
+function rowsOf({ builds }: Result) {
 	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
 		const head = own.findLast(({ arm }) => arm === "head");
 		const base = own.findLast(({ arm }) => arm === "base");

@@ -39,7 +39,7 @@ function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
 	];
 }
 
-function bestText({ isBest, error, place }: SiblingRow): string {
+function bestText({ isBest, error, place }: SiblingRow) {
 	if (error.isWrong) return "fails golden";
 	return isBest ? "best" : place === null ? "not compared" : dash;
 }

@@ -199,7 +199,7 @@ function groupKey(workload: WorkloadResult, gates: GateIndex) {
 	return JSON.stringify([model, part, verdict, doubt, work === undefined, gate?.status, gate?.accepted]);
 }
 
-function speedHighlight(result: Result, group: Group, gates: GateIndex): Highlight[] {
+function speedHighlight(result: Result, group: Group, gates: GateIndex) {
 	const [workload] = group;
 	const { verdict } = workload;
 	// Without a base nothing can be compared, and the report states it once.

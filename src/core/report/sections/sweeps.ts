@@ -32,7 +32,7 @@ const columns: readonly Column<Row>[] = [
 const legend =
 	"Up to nine sizes: both ends, then where the time or the ratio of head to base jumps. The intervals hold for all sizes together.";
 
-function rowsOf({ points, ...of }: SweepResult, worst: SweepPoint | undefined): Row[] {
+function rowsOf({ points, ...of }: SweepResult, worst: SweepPoint | undefined) {
 	return points.map((point) => ({ ...of, ...point, isWorst: point === worst }));
 }
 

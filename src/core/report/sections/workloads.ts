@@ -228,7 +228,7 @@ interface Split {
 }
 
 /** A comment shows rows that changed, the most first; one alone is told by its highlight. */
-function splitForComment(rows: readonly WorkloadRow[]): Split {
+function splitForComment(rows: readonly WorkloadRow[]) {
 	const size = ({ workload }: WorkloadRow) => Math.abs(comparedOf(workload).estimate ?? 0);
 	const changed = rows.filter((row) => !row.isSpeedUnchanged);
 	const largest = [...changed].sort((a, b) => size(b) - size(a)).slice(0, mostOpen);
@@ -239,7 +239,7 @@ function splitForComment(rows: readonly WorkloadRow[]): Split {
 	};
 }
 
-function splitForPage(rows: readonly WorkloadRow[]): Split {
+function splitForPage(rows: readonly WorkloadRow[]) {
 	const changed = rows.filter(({ isUnchanged }) => !isUnchanged);
 	const unchanged = rows.filter(({ isUnchanged }) => isUnchanged);
 	return rows.length > maxOpenRows

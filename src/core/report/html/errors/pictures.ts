@@ -34,7 +34,7 @@ export function errorPictures(result: Result): Piece {
 	return [pictures.slice(0, maxPictures).map(picture), more];
 }
 
-function picture({ verdict, check, map }: Drawn): Piece {
+function picture({ verdict, check, map }: Drawn) {
 	const { model, engine, case: id, part } = verdict;
 	const output = cleanName(check.output, 60);
 	const subject = subjectName({ model, engine, case: id, part });
@@ -73,7 +73,7 @@ function roundScale(factor: number) {
 	return Math.round(factor * 1e4) / 1e4;
 }
 
-function cellPaths(bytes: Uint8Array, columns: number): Piece {
+function cellPaths(bytes: Uint8Array, columns: number) {
 	const paths = new Map<string, string>();
 	for (let from = 0; from < bytes.length; ) {
 		const name = colourClass(bytes[from] as number);
