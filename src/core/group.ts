@@ -1,10 +1,12 @@
 // Groups and numbers entries by a key. Map.groupBy is not in Node 20.
 
+export type Group<Entry> = [Entry, ...Entry[]];
+
 export function groupBy<Key, Entry>(
 	entries: Iterable<Entry>,
 	keyOf: (entry: Entry) => Key,
-): Map<Key, Entry[]> {
-	const groups = new Map<Key, Entry[]>();
+): Map<Key, Group<Entry>> {
+	const groups = new Map<Key, Group<Entry>>();
 	for (const entry of entries) {
 		const key = keyOf(entry);
 		const own = groups.get(key);

@@ -3,7 +3,7 @@ import type { Arm, BuildRecord, GateResult, WorkloadResult } from "../../../gene
 import type { AcceptedChange, Config } from "../config/config.ts";
 import { type Counterparts, type RuleChange, ruleChanges } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
-import { groupBy } from "../group.ts";
+import { type Group, groupBy } from "../group.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { shorten } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
@@ -72,11 +72,10 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 const maxShownChars = 120;
 
 function resultOf(
-	group: readonly RuleChange[],
+	group: Group<RuleChange>,
 	{ head, holds }: Pick<RuleSides, "head" | "holds">,
 ): GateResult[] {
 	const [first] = group;
-	if (first === undefined) return [];
 	const { key, isLooser, limitChange, pointer } = first;
 	if (isLooser && limitChange === "off") return [];
 	const change = `${key}: ${shorten(first.base, maxShownChars)} → ${shorten(first.head, maxShownChars)}`;
@@ -98,9 +97,9 @@ function subjectOf(group: readonly RuleChange[], path: string) {
 	return { model: model ?? path, engine, workload: engine && common("workload") };
 }
 
-function countOf(group: readonly RuleChange[]) {
+function countOf(group: Group<RuleChange>) {
 	const [first] = group;
-	if (first === undefined || group.length === 1) return "";
+	if (group.length === 1) return "";
 	const what = first.workload !== undefined ? "workload" : first.engine !== undefined ? "engine" : "model";
 	return `, in ${counted(group.length, what)}`;
 }

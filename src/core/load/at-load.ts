@@ -38,7 +38,7 @@ export function loadsOf(
 		return JSON.stringify([row.model, row.engine, rest.sort(), sloOf(row), times.base === null]);
 	});
 	return [...groups.values()].flatMap((group) => {
-		const slo = group[0] && sloOf(group[0].row);
+		const slo = sloOf(group[0].row);
 		const batches = batchesOf(group.map(({ row }) => row));
 		const members = group.map((one, index) => ({ ...one, batch: batches?.[index] ?? 1 }));
 		const single = members.map((member) =>

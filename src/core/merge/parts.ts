@@ -38,13 +38,12 @@ export function resultOf({ content }: Pick<JudgedPart, "content">): Result | und
 }
 
 export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
-	const came = [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
-		if (first === undefined) return [];
+	const came = [...groupBy(parts, ({ name }) => name).values()].map(([first, ...others]) => {
 		const reason =
 			others.length === 0
 				? faultOf(first, options)
 				: `${others.length + 1} results have this name; expected one.`;
-		return [reason === null ? first : refuse(first, reason)];
+		return reason === null ? first : refuse(first, reason);
 	});
 	const reason =
 		"The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";

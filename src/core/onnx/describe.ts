@@ -68,8 +68,8 @@ function inferredOf(model: OnnxModel) {
 function operatorCounts(scopes: readonly Scope[]) {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const counts = [...groupBy(nodes, operatorKey).values()].map(([first, ...others]) => ({
-		domain: first?.domain || standardDomain,
-		operator: first?.op ?? "",
+		domain: first.domain || standardDomain,
+		operator: first.op,
 		count: others.length + 1,
 	}));
 	return counts.sort((left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1));

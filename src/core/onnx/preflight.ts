@@ -57,11 +57,11 @@ export function preflight(model: InspectedModel, context: PreflightContext): Fin
 
 function bounded(found: readonly Finding[]) {
 	const groups = groupBy(found, ({ code, severity }) => `${code} ${severity}`);
-	return [...groups.values()].flatMap((group) => {
-		const [first] = group;
-		if (first === undefined || group.length <= maxPerCode) return group;
+	return [...groups.values()].flatMap((group): Finding[] => {
+		if (group.length <= maxPerCode) return group;
+		const [{ code, severity }] = group;
 		const message = `${group.length - maxPerCode} more findings of this kind.`;
-		return [...group.slice(0, maxPerCode), { code: first.code, severity: first.severity, message }];
+		return [...group.slice(0, maxPerCode), { code, severity, message }];
 	});
 }
 

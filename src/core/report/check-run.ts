@@ -1,17 +1,11 @@
 // The check run, and the annotations that GitHub shows beside the code for what is not green.
-import type {
-	ErrorRecord,
-	Finding,
-	GateResult,
-	Location,
-	Outcome,
-	Result,
-} from "../../../generated/result.ts";
+import type { ErrorRecord, Finding, Location, Outcome, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanMessage, cleanText, shorten } from "../text/escape.ts";
 import { capitalize, outcomeLabels, present, subjectName, unverifiedText } from "../text/labels.ts";
 import { backendOf, gateLabel } from "./facts.ts";
 import { headline } from "./highlights.ts";
+import { type FailingGate, failingGates } from "./index-gates.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
@@ -31,17 +25,14 @@ function place(location: Location | undefined) {
 	return location === undefined ? {} : { ...location, path: cleanText(location.path) };
 }
 
-function ofGate(gate: GateResult, result: Result): Annotation[] {
+function ofGate(gate: FailingGate, result: Result): Annotation {
 	const { status, message, location } = gate;
-	if (status === "pass") return [];
-	return [
-		{
-			level: status === "fail" || status === "error" ? "error" : "warning",
-			title: `${subjectName(gate)}: ${gateLabel(gate.gate, backendOf(result, gate))} ${status}`,
-			message: cleanMessage(message, 2000),
-			...place(location),
-		},
-	];
+	return {
+		level: status === "fail" || status === "error" ? "error" : "warning",
+		title: `${subjectName(gate)}: ${gateLabel(gate.gate, backendOf(result, gate))} ${status}`,
+		message: cleanMessage(message, 2000),
+		...place(location),
+	};
 }
 
 function ofProblem(problem: ErrorRecord | Finding, level: Level, node?: string): Annotation {
@@ -63,7 +54,7 @@ const mostOfStep = 9;
 export function annotations(result: Result, most = mostOfStep): Annotation[] {
 	const found = [
 		...result.errors.map((error) => ofProblem(error, error.kind === "github" ? "warning" : "error")),
-		...result.gates.flatMap((gate) => ofGate(gate, result)),
+		...failingGates(result).map((gate) => ofGate(gate, result)),
 		...result.findings.map((finding) =>
 			ofProblem(finding, finding.severity === "note" ? "notice" : finding.severity, finding.node),
 		),
@@ -74,7 +65,7 @@ export function annotations(result: Result, most = mostOfStep): Annotation[] {
 	);
 	const order = Object.keys(levels);
 	const all = [...distinct.values()]
-		.flatMap(([first]) => first ?? [])
+		.map(([first]) => first)
 		.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
 	if (all.length <= most) return all;
 	const more = all.length - most + 1;
@@ -82,10 +73,8 @@ export function annotations(result: Result, most = mostOfStep): Annotation[] {
 	return [...all.slice(0, most - 1), { level: "notice", title: `${more} more`, message }];
 }
 
-type Conclusion = "success" | "failure" | "neutral";
-
 /** An inconclusive outcome is neither: if the config wants it to fail, its gates have failed. */
-const conclusions: Readonly<Record<Outcome, Conclusion>> = {
+const conclusions: Readonly<Record<Outcome, "success" | "failure" | "neutral">> = {
 	...{ pass: "success", warn: "success", inconclusive: "neutral", fail: "failure", error: "failure" },
 };
 
@@ -106,16 +95,7 @@ function title(result: Result) {
 	return shorten(`${state}${why}: ${headline(result)}`, titleChars);
 }
 
-interface CheckRunText {
-	conclusion: Conclusion;
-	title: string;
-	summary: string;
-	annotations: (Required<Pick<Annotation, "path" | "line" | "title" | "message">> & {
-		level: (typeof levels)[Level];
-	})[];
-}
-
-export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
+export function describeCheckRun(result: Result, shown: Shown) {
 	const conclusion = conclusions[result.outcome];
 	return {
 		conclusion: result.unverified === true && conclusion === "success" ? "neutral" : conclusion,

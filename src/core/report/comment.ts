@@ -69,13 +69,9 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 	return first + renderMarkdown(result, { limit: commentLimit - noteChars - first.length, ...shown });
 }
 
-interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
-	url: string;
-}
-
 export interface Outdating {
 	own: Marker;
-	newcomer: Newcomer;
+	newcomer: Omit<Marker, "id"> & { url: string };
 	state: "measuring" | "ended";
 }
 
@@ -103,7 +99,6 @@ export function noteOutdated(body: string, { own, newcomer, state }: Outdating):
 export const alarmLabel = "trtgate";
 
 const titleChars = 200;
-const bodyLimit = 65_536;
 
 /** A run that compared nothing needs attention like one that failed; `keep` leaves an open issue open. */
 export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
@@ -144,13 +139,11 @@ export function alarmTitle(result: Result, id: string): string {
 	return shorten(cleanText(title).replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
 }
 
-interface Alarm {
-	marker: Marker;
-	source: AlarmSource;
-	history: AlarmHistory;
-}
-
-export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
+export function alarmBody(
+	result: Result,
+	{ marker, source, history }: { marker: Marker; source: AlarmSource; history: AlarmHistory },
+	shown: Shown,
+): string {
 	const { event, ref, workflow } = source;
 	const { since, runs, firstRun } = history;
 	const gate = event === "schedule" ? "scheduled gate" : "gate";
@@ -164,7 +157,7 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 		"This text is from the newest run; the issue closes automatically when such a run passes again.";
 	const texts = [`${what} Runs: ${names.join(", ")}.`, historyLine(marker, history, shown), closes, ""];
 	const first = hidden + texts.join("\n\n");
-	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
+	return first + renderMarkdown(result, { limit: commentLimit - first.length, ...shown });
 }
 
 function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown) {

@@ -175,7 +175,7 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 		.slice(0, 2)
 		.map((list) =>
 			kindPhrase(
-				list[0]?.cause,
+				list[0].cause,
 				list.reduce((sum, { row }) => sum + row.members.length, 0),
 			),
 		)
@@ -185,10 +185,9 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 /** `weights changed` of `weights changed: 432 → 1,728 values; …`. */
 const kindOf = (says: string) => says.split(/[:;]/, 1)[0] ?? "";
 
-function kindPhrase(cause: EngineCause | undefined, count: number) {
-	if (cause === undefined) return "";
-	const what = kindOf(cause.says);
-	if (cause.kind === "added") return counted(count, `${what} kernel`);
+function kindPhrase({ kind, says }: EngineCause, count: number) {
+	const what = kindOf(says);
+	if (kind === "added") return counted(count, `${what} kernel`);
 	if (what === "no longer fused") return `${counted(count, "fusion")} broken`;
 	return count === 1 ? what : `${what} in ${count} node groups`;
 }

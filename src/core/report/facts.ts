@@ -76,19 +76,16 @@ function versionsOf({ backend, baseBackend = backend }: Result) {
 
 type Fact = readonly [label: string, value: string];
 
-export function placeFacts(result: Result): Fact[] {
+/** Where and on what it ran, as far as `armsText` does not tell. */
+export function placeTexts(result: Result): string[] {
 	const { backend, baseBackend = backend } = result;
 	const parts = partsToReport(result);
-	const measured: Fact[] = [
-		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
-		...(baseBackend.version === backend.version
-			? [["software", `${cleanName(backend.name)} ${cleanName(backend.version, 40)}`] as const]
-			: []),
-	];
-	return [
-		...(parts.length === 0 ? [] : [["parts", partsText(parts)] as const]),
-		...(isUnmeasured(result) ? [] : measured),
-	];
+	const isOneVersion = baseBackend.version === backend.version;
+	const software = `${cleanName(backend.name)} ${cleanName(backend.version, 40)}`;
+	return present([
+		parts.length > 0 && partsText(parts),
+		...(isUnmeasured(result) ? [] : [cleanName(backend.device), isOneVersion && software]),
+	]);
 }
 
 export function jobFacts(result: Result): Fact[] {
@@ -109,8 +106,8 @@ export function jobFacts(result: Result): Fact[] {
 	];
 	return [
 		...(parts.length === 0 ? [] : [["parts", partsText(parts)] as const]),
-		...(isUnmeasured(result) ? [] : measured).flatMap(([label, value]) =>
-			value === undefined ? [] : [[label, value] as const],
+		...(isUnmeasured(result) ? [] : measured).filter(
+			(fact): fact is [string, string] => fact[1] !== undefined,
 		),
 	];
 }

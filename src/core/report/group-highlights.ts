@@ -1,5 +1,5 @@
 // Makes one highlight of those that say the same: of subjects of one model, or in the same words of any.
-import { groupBy } from "../group.ts";
+import { type Group, groupBy } from "../group.ts";
 import { counted, listNames, type Subject, subjectName } from "../text/labels.ts";
 import type { Highlight } from "./highlight.ts";
 
@@ -21,8 +21,8 @@ export function groupAlike(all: readonly Highlight[]): Highlight[] {
 	return [...groupBy(keyed, ({ key }) => key).values()].flatMap((group) => {
 		const list = group.map(({ highlight }) => highlight);
 		if (!list.every(isKnown) || list.length === 1) return list;
-		if (new Set(list.map(wordsOf)).size === 1) return [merged(list)];
-		return [...groupBy(list, modelOf).values()].map(merged);
+		const isSame = new Set(list.map(wordsOf)).size === 1;
+		return [...groupBy(list, isSame ? () => "" : modelOf).values()].map(merged);
 	});
 }
 
@@ -44,8 +44,8 @@ export function restName(subject: Subject, common: Subject): string {
 	return subjectName(Object.fromEntries(own));
 }
 
-function merged(list: readonly Known[]) {
-	const [first, ...others] = list as [Known, ...Known[]];
+function merged(list: Group<Known>): Highlight {
+	const [first, ...others] = list;
 	if (others.length === 0) return first;
 	const common = commonSubject(list.map(({ about }) => about));
 	const count = list.reduce((sum, one) => sum + (one.count ?? 1), 0);

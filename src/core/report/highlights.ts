@@ -75,7 +75,7 @@ function topicsText(all: readonly Highlight[]) {
 		counted(
 			list.reduce((sum, { count = 1 }) => sum + count, 0),
 			one,
-			list[0]?.topic[1],
+			list[0].topic[1],
 		),
 	);
 	const hidden = topics.length - 5;

@@ -11,7 +11,7 @@ import {
 } from "../text/escape.ts";
 import { capitalize, counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
-import { armsText, noBaseText, placeFacts } from "./facts.ts";
+import { armsText, noBaseText, placeTexts } from "./facts.ts";
 import { brief, excerptLines, type Highlight } from "./highlight.ts";
 import { leadLine, reportContext } from "./highlights.ts";
 import {
@@ -54,7 +54,7 @@ export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[]
 }
 
 function foldedMarkdown(title: string, parts: readonly string[]) {
-	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
+	return foldAs(escapeHtml(title), parts);
 }
 
 const summaryOf = (part: string) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
@@ -137,9 +137,7 @@ export function linksMarkdown(links: ReportLinks): string {
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown) {
-	const facts = [armsText(result, change), ...placeFacts(result).map(([, value]) => value)].map(
-		escapeMarkdown,
-	);
+	const facts = [armsText(result, change), ...placeTexts(result)].map(escapeMarkdown);
 	const line = `<sub>${[...facts, linksMarkdown(links)].join(" · ")}</sub>`;
 	return leftOut.length === 0
 		? line

@@ -40,7 +40,7 @@ export function siblingFamilies(result: Result): SiblingRow[][] {
 		const engines = new Set(siblings.map(({ engine }) => engine));
 		const references = siblings.filter(({ against }) => !engines.has(against));
 		const families = [...groupBy(references, ({ against }) => against).values()];
-		return families.map(([first]) => ranked(first === undefined ? [] : familyOf(first, siblings, result)));
+		return families.map(([first]) => ranked(familyOf(first, siblings, result)));
 	});
 }
 

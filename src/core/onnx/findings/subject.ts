@@ -101,10 +101,9 @@ export interface NodeFault {
 /** One finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
-	return [...groups.values()].flatMap(([first, ...rest]) => {
-		if (first === undefined) return [];
-		const { node, scope, code, fault, ...fix } = first;
-		return [finding(code, `${nodeIn(node, scope)}${others(rest.length + 1)} ${fault}.`, { node, ...fix })];
+	return [...groups.values()].map((group) => {
+		const [{ node, scope, code, fault, ...fix }] = group;
+		return finding(code, `${nodeIn(node, scope)}${others(group.length)} ${fault}.`, { node, ...fix });
 	});
 }
 

@@ -113,8 +113,8 @@ export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} },
 		}),
 	);
 	return [...groupBy(uses, ({ name }) => name)].flatMap(([name, [first, ...rest]]) => {
-		const other = rest.find(({ size }) => size !== first?.size);
-		if (first === undefined || other === undefined) return [];
+		const other = rest.find(({ size }) => size !== first.size);
+		if (other === undefined) return [];
 		const message = `${quoteName(name)} is the name of ${first.where} (${first.size}) and ${other.where} (${other.size}); in TensorRT, axes with the same name must have the same size.`;
 		return [finding("dims-conflict", message)];
 	});

@@ -65,7 +65,7 @@ export function openAxes(inputs: readonly OnnxValue[], labels: Labels): OpenAxis
 	);
 	return [...groupBy(places, ({ name }) => name)].map(([name, own]) => ({
 		name,
-		isNamed: own[0]?.isNamed === true,
+		isNamed: own[0].isNamed,
 		uses: own.map(({ use }) => use),
 	}));
 }

@@ -2,7 +2,7 @@
 
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
-import { groupBy } from "../../group.ts";
+import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, listNames, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
@@ -78,11 +78,10 @@ export const findingSection: ReportSection = {
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
-function buildPairs({ builds }: Result) {
-	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
-		const [first] = own;
+export function buildPairs({ builds }: Result) {
+	return [...groupBy(builds, engineKey).values()].map((own) => {
 		const of = (arm: Arm) => own.findLast((build) => build.arm === arm) ?? null;
-		return first === undefined ? [] : [{ ...first, base: of("base"), head: of("head") }];
+		return { ...own[0], base: of("base"), head: of("head") };
 	});
 }
 
@@ -144,33 +143,30 @@ function hasFailed({ state, failure }: BuildRecord) {
 	return (state === "missing" && failure !== undefined) || state === "refused" || state === "timed-out";
 }
 
-function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
+function buildHighlight(builds: Group<BuildRecord>, gates: GateIndex): Highlight {
 	const head = builds.find(({ arm }) => arm === "head");
 	const build = head ?? builds[0];
-	if (build === undefined) return [];
 	const { failure, log } = build;
 	const label = buildLabel(build);
 	const isUnusable = label === "unusable";
 	const was = label === "failed" || label === "timed out" ? label : `was ${label}`;
 	const arms = builds.map(({ arm }) => arm).join(" and ");
 	const why = failure === undefined ? label : cleanMessage(failure.title, 300);
-	return [
-		{
-			...gates.explain("build", build, "fail"),
-			// A base that does not build is not the change's fault.
-			...(head === undefined && { severity: "note" }),
-			about: subjectOf(build),
-			topic: isUnusable ? ["engine not built", "engines not built"] : [`build ${label}`, `builds ${label}`],
-			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
-			sentences: present([
-				!isUnusable && build.durationMs > 0 && `The build ${was} after ${formatDuration(build.durationMs)}.`,
-				...codeSentences("Cause", failure?.code),
-				...codeSentences("Full log", log),
-			]),
-			fix: failure && cleanMessage(failure.fix),
-			excerpt: failure?.excerpt,
-		},
-	];
+	return {
+		...gates.explain("build", build, "fail"),
+		// A base that does not build is not the change's fault.
+		...(head === undefined && { severity: "note" }),
+		about: subjectOf(build),
+		topic: isUnusable ? ["engine not built", "engines not built"] : [`build ${label}`, `builds ${label}`],
+		title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
+		sentences: present([
+			!isUnusable && build.durationMs > 0 && `The build ${was} after ${formatDuration(build.durationMs)}.`,
+			...codeSentences("Cause", failure?.code),
+			...codeSentences("Full log", log),
+		]),
+		fix: failure && cleanMessage(failure.fix),
+		excerpt: failure?.excerpt,
+	};
 }
 
 export const buildSection: ReportSection = {
@@ -191,6 +187,6 @@ export const buildSection: ReportSection = {
 		const groups = groupBy(result.builds.filter(hasFailed), (build) =>
 			JSON.stringify([engineKey(build), build.state, build.failure?.title]),
 		);
-		return [...groups.values()].flatMap((builds) => buildHighlight(builds, gates));
+		return [...groups.values()].map((builds) => buildHighlight(builds, gates));
 	},
 };

@@ -11,7 +11,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
-import { groupBy } from "../../group.ts";
+import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import {
 	capitalize,
@@ -101,9 +101,9 @@ function sentenceOf(row: InterfaceRow) {
 }
 
 /** Narrower sizes and the workloads that they exclude are one change. */
-function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateIndex): Highlight[] {
+function interfaceHighlight(changes: Group<InterfaceChange>, gates: GateIndex): Highlight[] {
 	const [change] = changes;
-	if (change === undefined || gates.of("interface", change).length === 0) return [];
+	if (gates.of("interface", change).length === 0) return [];
 	const rows = changes.flatMap((one) => one.rows);
 	const isOfSizes = rows.every(({ side }) => side === "size" || side === "workload");
 	const undo = isOfSizes

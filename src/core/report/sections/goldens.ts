@@ -1,7 +1,7 @@
 // Each golden check with its limit, the pictures of those that fail, and their highlights.
 
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
-import { groupBy } from "../../group.ts";
+import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
 import { capitalize, counted, goldenLabels, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -76,7 +76,7 @@ function worstChecks(verdicts: readonly GoldenVerdict[]) {
 		.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
 		.filter(({ check }) => !check.pass)
 		.sort((a, b) => capRatio(b.check) - capRatio(a.check));
-	return [...groupBy(failing, ({ check }) => check.output).values()].flatMap(([worst]) => worst ?? []);
+	return [...groupBy(failing, ({ check }) => check.output).values()].map(([worst]) => worst);
 }
 
 const maxLines = 8;
@@ -132,9 +132,8 @@ function extentOf(group: readonly GoldenVerdict[], totalCases: number) {
 	]).join(", and");
 }
 
-function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Highlight[] {
+function groupHighlight(group: Group<GoldenVerdict>, totalCases: number, gates: GateIndex): Highlight {
 	const [first] = group;
-	if (first === undefined) return [];
 	const { model, engine, part, state, fault } = first;
 	const [ownSeverity, topic, topics, title] = states[state];
 	const cases = new Set(state === "match" ? [] : group.map((verdict) => verdict.case));
@@ -142,27 +141,23 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	const subject = subjectName(about);
 	const common = gates.explain("golden", first, ownSeverity, cases);
 	if (fault !== undefined)
-		return [
-			{
-				...common,
-				about,
-				topic: ["unusable golden", "unusable goldens"],
-				title: `${subject} has a golden that cannot be used`,
-				sentences: messagesOf(group),
-				fix: cleanMessage(fault.fix),
-			},
-		];
-	const cause = state === "existing" ? ", as the base does; this change did not cause it" : "";
-	return [
-		{
+		return {
 			...common,
 			about,
-			topic: [topic, topics],
-			title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
-			...mismatchTexts(group, totalCases),
-			fix: state === "existing" ? existingFix(common.severity) : undefined,
-		},
-	];
+			topic: ["unusable golden", "unusable goldens"],
+			title: `${subject} has a golden that cannot be used`,
+			sentences: messagesOf(group),
+			fix: cleanMessage(fault.fix),
+		};
+	const cause = state === "existing" ? ", as the base does; this change did not cause it" : "";
+	return {
+		...common,
+		about,
+		topic: [topic, topics],
+		title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
+		...mismatchTexts(group, totalCases),
+		fix: state === "existing" ? existingFix(common.severity) : undefined,
+	};
 }
 
 function goldenHighlights({ golden }: Result, gates: GateIndex) {
@@ -172,8 +167,8 @@ function goldenHighlights({ golden }: Result, gates: GateIndex) {
 		notable,
 		(verdict) => (verdict.fault === undefined ? verdict.state : "fault") + engineKey(verdict),
 	);
-	return [...groups.values()].flatMap((group) =>
-		groupHighlight(group, (group[0] && totals.get(engineKey(group[0]))?.length) ?? 0, gates),
+	return [...groups.values()].map((group) =>
+		groupHighlight(group, totals.get(engineKey(group[0]))?.length ?? 0, gates),
 	);
 }
 
@@ -216,8 +211,7 @@ function remarks({ golden }: Result) {
 	const groups = groupBy(unlike, (verdict) =>
 		JSON.stringify([engineKey(verdict), verdict.state, verdict.message]),
 	);
-	return [...groups.values()].slice(0, 50).flatMap(([first, ...others]) => {
-		if (first === undefined) return [];
+	return [...groups.values()].slice(0, 50).map(([first, ...others]) => {
 		const { state, message, model, engine, part } = first;
 		const about = others.length === 0 ? first : subjectOf({ model, engine, part });
 		const extent = others.length === 0 ? "" : ` in ${counted(others.length + 1, "case")}`;

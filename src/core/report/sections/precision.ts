@@ -1,7 +1,6 @@
 // How much of each engine runs in its declared precision, and the INT8 ranges that another calibration changed.
 import type { BuildRecord, RangeChange, Result } from "../../../../generated/result.ts";
 import { causes, layerTexts, typeChanges } from "../../../engine/core/uncovered.ts";
-import { groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { counted, present, subjectName } from "../../text/labels.ts";
 import { formatPercent, formatValue } from "../../text/units.ts";
@@ -19,11 +18,12 @@ import {
 	sentence,
 	table,
 } from "../section.ts";
+import { buildPairs } from "./builds.ts";
 
 type Covered = BuildRecord & { precisionCoverage: NonNullable<BuildRecord["precisionCoverage"]> };
 interface Row {
 	head: Covered;
-	base: BuildRecord | undefined;
+	base: BuildRecord | null;
 }
 
 function heaviestOf({ precisionCoverage: { outside, outsideCount } }: Covered) {
@@ -36,12 +36,10 @@ function changesOf({ head }: Row) {
 	return texts.length === 0 ? [] : [`${subjectName(head)}: ${texts.join(" ")}`];
 }
 
-function rowsOf({ builds }: Result) {
-	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
-		const head = own.findLast(({ arm }) => arm === "head");
-		const base = own.findLast(({ arm }) => arm === "base");
+function rowsOf(result: Result) {
+	return buildPairs(result).flatMap(({ head, base }) => {
 		const { precisionCoverage } = head ?? {};
-		return head === undefined || precisionCoverage === undefined
+		return head === null || precisionCoverage === undefined
 			? []
 			: [{ head: { ...head, precisionCoverage }, base }];
 	});

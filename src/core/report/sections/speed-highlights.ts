@@ -2,7 +2,7 @@
 
 import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
-import { groupBy } from "../../group.ts";
+import { type Group, groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage } from "../../text/escape.ts";
 import {
@@ -35,7 +35,7 @@ import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
-type Group = readonly [WorkloadResult, ...WorkloadResult[]];
+type Rows = Group<WorkloadResult>;
 
 function remarks({ notes = [], replaced }: WorkloadResult) {
 	const repeated = `${counted(replaced, "pair of runs was", "pairs of runs were")} discarded as invalid and repeated.`;
@@ -50,7 +50,7 @@ const topics = {
 	},
 } as const;
 
-function rangeText(group: Group) {
+function rangeText(group: Rows) {
 	const texts = [group.at(-1) ?? group[0], group[0]].map((row) =>
 		changeText(comparedOf(row)).replace(/^[+\u2212]/, ""),
 	);
@@ -58,7 +58,7 @@ function rangeText(group: Group) {
 	return least === most ? most : `${least.replace(" %", "")} to ${most}`;
 }
 
-function extentText(group: Group, common: Subject, { workloads }: Result) {
+function extentText(group: Rows, common: Subject, { workloads }: Result) {
 	if (group.length === 1) return "";
 	const { model, engine = "", part } = common;
 	const all = workloads.filter(
@@ -74,7 +74,7 @@ function levelsText(workload: WorkloadResult) {
 	return ` (${format(base)} → ${format(head)})`;
 }
 
-function titleOf(result: Result, group: Group, common: Subject) {
+function titleOf(result: Result, group: Rows, common: Subject) {
 	const [first] = group;
 	const label = speedLabel(first, backendOfRow(result, first));
 	const levels = group.length === 1 ? levelsText(first) : "";
@@ -82,7 +82,7 @@ function titleOf(result: Result, group: Group, common: Subject) {
 	return `${subjectName(common)} ${first.work === undefined ? "is" : "does"} ${rangeText(group)} ${label}${extentText(group, common, result)}${levels}${cause === "" ? "" : `: ${cause}`}`;
 }
 
-function sizeTexts({ builds }: Result, group: Group) {
+function sizeTexts({ builds }: Result, group: Rows) {
 	const memory = new Set(group.map((row) => memoryText(row.base, row.head)));
 	const isGrown = group.every((row) => row.memory.verdict === "regressed");
 	const engines = new Set(group.map(engineKey));
@@ -105,7 +105,7 @@ function causeLines({ explanation }: WorkloadResult, name: string) {
 	return [name === "" ? first : `${name}: ${first}`, ...others];
 }
 
-function changed(result: Result, group: Group, gates: GateIndex): Told {
+function changed(result: Result, group: Rows, gates: GateIndex): Told {
 	const [first] = group;
 	const { work, latency, p99, doubt, verdict } = first;
 	const backend = backendOfRow(result, first);
@@ -199,7 +199,7 @@ function groupKey(workload: WorkloadResult, gates: GateIndex) {
 	return JSON.stringify([model, part, verdict, doubt, work === undefined, gate?.status, gate?.accepted]);
 }
 
-function speedHighlight(result: Result, group: Group, gates: GateIndex) {
+function speedHighlight(result: Result, group: Rows, gates: GateIndex) {
 	const [workload] = group;
 	const { verdict } = workload;
 	// Without a base nothing can be compared, and the report states it once.
@@ -220,5 +220,5 @@ export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
 	const sorted = [...result.workloads].sort((a, b) => size(b) - size(a));
 	const groups = groupBy(sorted, (workload) => groupKey(workload, gates));
-	return [...groups.values()].flatMap((group) => speedHighlight(result, group as unknown as Group, gates));
+	return [...groups.values()].flatMap((group) => speedHighlight(result, group, gates));
 }
