@@ -1,5 +1,4 @@
 // Judges all facts of a run, and makes its result.
-
 import type { Arm, BuildRecord, GateResult, LoadResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import { gatedRows } from "../core/compare/sweep.ts";
@@ -8,12 +7,8 @@ import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
-import { judgeMemoryGrowth, judgeStartUp } from "../core/gates/lifetime.ts";
-import { judgePayoff } from "../core/gates/payoff.ts";
-import { judgePrecision } from "../core/gates/precision.ts";
-import { judgeSlo } from "../core/gates/slo.ts";
-import { judgeSparsity } from "../core/gates/sparsity.ts";
-import { judgeSweep } from "../core/gates/sweep.ts";
+import { judgePrecision, judgeSparsity } from "../core/gates/precision.ts";
+import { judgeMemoryGrowth, judgePayoff, judgeSlo, judgeStartUp, judgeSweep } from "../core/gates/serving.ts";
 import { loadsOf } from "../core/load/at-load.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";

@@ -1,16 +1,14 @@
 // Reads models and goldens of both sides, and makes the plan.
-
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import { placeOf, placeOfInherited } from "../core/config/source.ts";
-import { onTensorRt } from "../core/config/versioned-files.ts";
+import { onTensorRt } from "../core/config/tensorrt-settings.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
-import { type Arrivals, parseArrivals } from "../core/load/schedule.ts";
+import { type Arrivals, parseArrivals } from "../core/load/queues.ts";
 import { isSameGraph } from "../core/onnx/describe.ts";
-import type { EngineSpec } from "../core/plan/plan.ts";
-import { engineSpecs, findCounterparts, makePlan, underNameOf } from "../core/plan/plan.ts";
+import { type EngineSpec, engineSpecs, findCounterparts, makePlan, underNameOf } from "../core/plan/plan.ts";
 import { recipeRows } from "../core/plan/recipe.ts";
 import { isUnfinished } from "../golden/core/record/defects/record.ts";
 import { loadGoldens } from "../golden/stages/load-goldens.ts";

@@ -1,10 +1,9 @@
 // The input of a run, and the facts that its stages find.
-
 import type { RecipeChange, Result, WorkflowJob, WorkloadResult } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
-import type { Arrivals } from "../core/load/schedule.ts";
+import type { Arrivals } from "../core/load/queues.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import { optionalLists } from "../core/result-lists.ts";
 import type { GoldenSet } from "../golden/stages/load-goldens.ts";

@@ -178,3 +178,20 @@ export function recordError(error: unknown): ErrorRecord {
 	const fix = "This is a bug in trtgate: please report it with this message and the log.";
 	return { ...recordFault(bug, {}, "internal"), fix, excerpt: stack.map((line) => line.trim()) };
 }
+
+/** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
+type DiagnosisKind = "none" | "refusal" | "runner";
+
+export interface ExcerptLine {
+	line: number;
+	text: string;
+}
+
+export interface Diagnosis {
+	code: string;
+	kind: DiagnosisKind;
+	title: string;
+	fix: string;
+	excerpt: readonly ExcerptLine[];
+	also: readonly string[];
+}

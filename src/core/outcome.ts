@@ -1,5 +1,4 @@
-// Folds gates into the outcome of a run; makes the result of a run that could not start.
-
+// Folds gates into the outcome of a run, and makes the result of a run that could not start.
 import type {
 	ArmSource,
 	ErrorRecord,
@@ -9,7 +8,7 @@ import type {
 	WorkflowJob,
 } from "../../generated/result.ts";
 import { mergeBackends } from "./merge/join.ts";
-import { worstOutcome } from "./precedence.ts";
+import { worstOutcome } from "./text/labels.ts";
 
 /** Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {

@@ -1,17 +1,45 @@
-// Chooses the inputs of timed runs: as configured, else to suit the model.
+// The inputs of timed runs: as configured, else to suit the model, made from a seed: the same bytes everywhere.
 
+import type { DType } from "../../generated/golden.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
 	positionsBeside,
 } from "../golden/core/record/generators/defaults.ts";
+import { encodeTensor } from "../golden/core/record/generators/encode.ts";
 import { tooLarge } from "../golden/core/tensor/tensor.ts";
 import type { InputConfig } from "./config/config.ts";
 import { ConfigError } from "./errors.ts";
-import type { FilledInput } from "./fill.ts";
-import { toDType } from "./onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
-import { feeds, type OnnxModel } from "./onnx/model.ts";
+import { feeds, type OnnxModel, toDType } from "./onnx/model.ts";
+import { normalSource, uniformSource } from "./stats/random.ts";
+
+export interface FilledInput {
+	dtype: DType;
+	shape: readonly number[];
+	fill: Fill;
+}
+
+export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
+
+/**
+ * Little-endian. `index` distinguishes the inputs. For `normal` and `uniform`, integers and bools are 0 or 1: valid as
+ * token, index and mask.
+ */
+export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
+	const uniform = uniformSource(seed + Math.imul(index, 0x85ebca6b));
+	return encodeTensor(input.dtype, input.shape, drawer(input, uniform)).data;
+}
+
+function drawer(input: FilledInput, uniform: () => number) {
+	const { fill } = input;
+	if (typeof fill === "number") return () => fill;
+	if (typeof fill !== "string") return () => fill[0] + Math.floor(uniform() * (fill[1] - fill[0] + 1));
+	if (input.fill === "zeros") return () => 0;
+	if (input.fill === "ones") return () => 1;
+	if (!input.dtype.includes("float")) return () => (uniform() < 0.5 ? 0 : 1);
+	return input.fill === "uniform" ? uniform : normalSource(uniform);
+}
 
 /** Inputs are drawn whole, in memory: more is a mistake in the sizes. */
 const mostBytes = 2 ** 31;

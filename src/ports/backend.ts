@@ -1,11 +1,10 @@
 // Builds and runs engines.
-
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { SoakRequest, WorkerFigures } from "../core/compare/lifetime.ts";
 import type { Work, WorkByOperator } from "../core/compare/work.ts";
-import type { FilledInput } from "../core/fill.ts";
 import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { FilledInput } from "../core/timed-inputs.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";

@@ -1,6 +1,6 @@
 // The code host, which stores the repository and runs its workflows. Implemented in host/adapters. Types only.
 import type { PlatformCode } from "../core/errors.ts";
-import type { JobExecution } from "../core/merge/attempts.ts";
+import type { JobExecution } from "../core/merge/parts.ts";
 
 /** A failure of the code host, which is reported without changing the outcome. */
 export interface ApiFault {

@@ -1,5 +1,4 @@
 // Ports to the machine and its user.
-
 import type { DType, Sequence, TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
@@ -8,7 +7,7 @@ import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { WeightPattern } from "../core/onnx/sparsity.ts";
 import type { EngineAssets } from "../core/plan/plan.ts";
-import type { ForeignProcess } from "../core/telemetry/validity.ts";
+import type { ForeignProcess } from "../core/telemetry/conditions.ts";
 import type { CommandAnswer, CommandRequest } from "../golden/core/compare/check-output.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
 

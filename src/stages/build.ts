@@ -1,7 +1,6 @@
 // Builds all engines, the base first so that both sides may share a timing cache.
-
 import type { Arm, BuildRecord, Finding } from "../../generated/result.ts";
-import { folderName } from "../core/config/identity.ts";
+import { folderName } from "../core/config/values.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
 import { counted } from "../core/text/labels.ts";

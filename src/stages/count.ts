@@ -1,5 +1,4 @@
 // Counts the work of each workload, base and head in parallel processes.
-
 import type { Arm, Comparison } from "../../generated/result.ts";
 import { unknownChange } from "../core/compare/verdict.ts";
 import {
@@ -11,7 +10,7 @@ import {
 	type Work,
 } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
-import { folderName } from "../core/config/identity.ts";
+import { folderName } from "../core/config/values.ts";
 import { recordFault } from "../core/errors.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountJob, CountResult } from "../ports/backend.ts";

@@ -10,13 +10,12 @@ import {
 	type WorkerFigures,
 } from "../core/compare/lifetime.ts";
 import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
-import { folderName } from "../core/config/identity.ts";
+import { folderName } from "../core/config/values.ts";
 import { recordError, ToolError } from "../core/errors.ts";
-import { fillInput } from "../core/fill.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { runsWithoutBase } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
-import { timedInputsOf } from "../core/timed-inputs.ts";
+import { fillInput, timedInputsOf } from "../core/timed-inputs.ts";
 import { sizesAt } from "../golden/core/probes/subject.ts";
 import { tensorBytes } from "../golden/core/tensor/tensor.ts";
 import type { Backend, BuiltEngine, InferJob, TimedInput } from "../ports/backend.ts";

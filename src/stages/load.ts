@@ -7,7 +7,7 @@ import {
 	lateReason,
 	type ServedRun,
 } from "../core/load/measured.ts";
-import { type Arrivals, ratePerSecond, schedule } from "../core/load/schedule.ts";
+import { type Arrivals, ratePerSecond, schedule } from "../core/load/queues.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { eachOf, type LifetimeFound, type Observe, tensorsOf } from "./lifetime.ts";
 import type { MeasureInput } from "./measure.ts";

@@ -1,10 +1,8 @@
 // Runs prepare commands, and reads the models of every side.
-
 import type { BackendFacts } from "../../generated/result.ts";
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
-import { toDType } from "../core/onnx/element-type.ts";
-import { feeds, type OnnxModel } from "../core/onnx/model.ts";
+import { feeds, type OnnxModel, toDType } from "../core/onnx/model.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import { interfaceOf } from "../golden/core/manifest/draft.ts";

@@ -2,7 +2,7 @@
 import type { Arm, Comparison } from "../../generated/result.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import { runsWithoutBase } from "../core/plan/plan.ts";
-import { judgeValidity } from "../core/telemetry/validity.ts";
+import { judgeValidity } from "../core/telemetry/conditions.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";

@@ -1,8 +1,8 @@
 // Times one pair, and discards pairs that do not count.
 import type { Arm, PerfRun } from "../../generated/result.ts";
-import { folderName } from "../core/config/identity.ts";
+import { folderName } from "../core/config/values.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
-import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
+import { judgeValidity, type RunConditions } from "../core/telemetry/conditions.ts";
 import { launchLimit } from "../engine/core/explain/machine.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

@@ -1,5 +1,4 @@
 // Prepares the workloads to time: the shapes of their inputs, and their engines.
-
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { SizeRange } from "../core/compare/sweep.ts";
 import type { Config, SweepConfig } from "../core/config/config.ts";
@@ -8,8 +7,8 @@ import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { refuseImpossible, type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
-import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
+import { formatDims } from "../core/text/escape.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";

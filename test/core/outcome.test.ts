@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ErrorRecord, GateResult, GateStatus } from "../../generated/result.ts";
 import { mergeResults } from "../../src/core/merge/merge.ts";
 import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
-import { worstOutcome } from "../../src/core/precedence.ts";
+import { worstOutcome } from "../../src/core/text/labels.ts";
 import { buildResult } from "../support/build-result.ts";
 
 const gate = (status: GateStatus): GateResult => ({ gate: "build", model: "m", status, message: "" });

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, write
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
-import { cutAt } from "../../src/core/onnx/cut.ts";
+import { cutAt } from "../../src/core/onnx/walk.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../src/formats/onnx/write.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Arm, GateResult } from "../../generated/result.ts";
-import { judgeMemoryGrowth, judgeStartUp } from "../../src/core/gates/lifetime.ts";
+import { judgeMemoryGrowth, judgeStartUp } from "../../src/core/gates/serving.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Backend, BuiltEngine } from "../../src/ports/backend.ts";
 import { type LifetimeFound, soakEngines, timeStarts } from "../../src/stages/lifetime.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Arm, WorkloadResult } from "../../generated/result.ts";
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import { loadsOf } from "../../src/core/load/at-load.ts";
-import type { Arrivals } from "../../src/core/load/schedule.ts";
+import type { Arrivals } from "../../src/core/load/queues.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import type { Telemetry } from "../../src/ports/world.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../generated/result.ts";
-import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
+import type { ForeignProcess } from "../../src/core/telemetry/conditions.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";

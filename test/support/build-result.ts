@@ -11,7 +11,7 @@ import type {
 	SiblingResult,
 	WorkloadResult,
 } from "../../generated/result.ts";
-import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
+import { clockNotes, workloadGpu } from "../../src/core/telemetry/conditions.ts";
 
 /** Medians of runs in µs. */
 export interface RunMedians {

@@ -1,7 +1,7 @@
 // Cuts models after each float tensor and output, for the test and for `test/oracles/cut.py`, which gives a folder.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { cutAt } from "../../src/core/onnx/cut.ts";
+import { cutAt } from "../../src/core/onnx/walk.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../src/formats/onnx/write.ts";

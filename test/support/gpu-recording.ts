@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { TelemetrySample } from "../../src/core/telemetry/sample.ts";
+import type { TelemetrySample } from "../../src/core/telemetry/window.ts";
 import { parseSampleLine } from "../../src/formats/nvidia-smi/rows.ts";
 
 export interface RecordedComparison {

@@ -1,4 +1,4 @@
-import { gateKey } from "../../src/core/report/index-gates.ts";
+import { gateKey } from "../../src/core/report/highlight.ts";
 import { type ReportSection, table } from "../../src/core/report/section.ts";
 
 export const explainedGate = {

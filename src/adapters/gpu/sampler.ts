@@ -1,10 +1,15 @@
 // Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
-
 import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
-import type { GpuProcess, ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
-import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
-import { between, gpuWindow } from "../../core/telemetry/window.ts";
+import { foreignProcessesOf } from "../../core/telemetry/conditions.ts";
+import {
+	between,
+	type GpuProcess,
+	gpuWindow,
+	type ProcessSample,
+	type TelemetrySample,
+	type UseSample,
+} from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import {

@@ -1,8 +1,7 @@
 // Watches Jetson boards, whose nvidia-smi is missing or answers N/A, with tegrastats.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TelemetrySample } from "../../core/telemetry/sample.ts";
-import { gpuWindow } from "../../core/telemetry/window.ts";
+import { gpuWindow, type TelemetrySample } from "../../core/telemetry/window.ts";
 import {
 	gpuPowerOf,
 	isGpuDevice,

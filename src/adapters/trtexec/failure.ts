@@ -1,7 +1,7 @@
 // Describes failed runs and finished builds.
 import { basename } from "node:path";
 import type { Failure } from "../../../generated/result.ts";
-import type { Diagnosis } from "../../core/diagnosis.ts";
+import type { Diagnosis } from "../../core/errors.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type EngineLayers, isReformat } from "../../engine/core/layer.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";

@@ -1,12 +1,10 @@
 // Sends golden cases through an engine: in TensorRT's Python API, else one trtexec process for each case.
-
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { strippingFlags } from "../../core/config/tensorrt-settings.ts";
 import { ToolError } from "../../core/errors.ts";
 import { inParallel } from "../../core/in-parallel.ts";
-import { toDType } from "../../core/onnx/element-type.ts";
-import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
+import { feeds, type OnnxModel, type OnnxValue, toDType } from "../../core/onnx/model.ts";
 import { runArgs, SettingError } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";

@@ -1,9 +1,8 @@
 // Runs trtexec once and classifies the run.
-
 import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Diagnosis } from "../../core/diagnosis.ts";
-import { fillInput } from "../../core/fill.ts";
+import type { Diagnosis } from "../../core/errors.ts";
+import { fillInput } from "../../core/timed-inputs.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import {

@@ -1,10 +1,9 @@
 // Finds the base commit of an event, and explains in one sentence how it was found.
-
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
-import { onnxFilesOf } from "../../core/config/versioned-files.ts";
+import { onnxFilesOf } from "../../core/config/tensorrt-settings.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";

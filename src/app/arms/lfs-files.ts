@@ -7,7 +7,7 @@ import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } fro
 import type { Git } from "../../adapters/git/run-git.ts";
 import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
-import { onnxFilesOf } from "../../core/config/versioned-files.ts";
+import { onnxFilesOf } from "../../core/config/tensorrt-settings.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";

@@ -1,13 +1,12 @@
 // `trtgate accept`: records in trtgate.yml that this change may be slower or larger.
-
 import { relative, resolve } from "node:path";
 import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { gatedRows } from "../../core/compare/sweep.ts";
+import { editAccepted } from "../../core/config/edit-file.ts";
 import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
-import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
 import { buildOf, changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";

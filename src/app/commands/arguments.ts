@@ -5,7 +5,7 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
-import { wrapText } from "../../core/report/terminal-text.ts";
+import { wrapText } from "../../core/report/terminal.ts";
 
 export interface Option {
 	/** Placeholder such as DIR, or choices such as `text|json`; flags have none. */

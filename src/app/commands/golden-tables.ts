@@ -1,5 +1,5 @@
 // Options of the commands for goldens.
-import { defaultGates } from "../../core/config/defaults.ts";
+import { defaultGates } from "../../core/config/config.ts";
 import type { CommandTable } from "./arguments.ts";
 import { dims, json, machine, only, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
 

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
-import { addModels } from "../../core/config/add-models.ts";
 import type { Config } from "../../core/config/config.ts";
+import { addModels } from "../../core/config/edit-file.ts";
 import {
 	pinCommand,
 	starterConfig,
@@ -17,8 +17,7 @@ import { loadConfig } from "../../core/config/parse.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { preflight } from "../../core/onnx/preflight.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
-import { shellWord } from "../../core/text/escape.ts";
+import { quoteName, shellWord } from "../../core/text/escape.ts";
 import { isCommit } from "../../host/formats/github/names.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { distFolder } from "../compose.ts";

@@ -1,7 +1,7 @@
 // What `tune` and `try` do with a model that has no golden and no config of its own.
 import type { Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { defaultMeasure, defaultSettings } from "../../core/config/defaults.ts";
+import { defaultMeasure, defaultSettings } from "../../core/config/config.ts";
 import { recordGolden } from "../../golden/app/record.ts";
 import { parseRecordOptions } from "../../golden/app/record-options.ts";
 import { compose } from "../compose.ts";

@@ -11,14 +11,13 @@ import { modelLines, precisionVariants, type Variant } from "../../core/config/t
 import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { bindShapes, fillShapes } from "../../core/onnx/input-shapes/bind.ts";
 import { runnableShapes } from "../../core/onnx/input-shapes/search.ts";
-import { fullDetail } from "../../core/report/budget.ts";
 import { reportContext } from "../../core/report/highlights.ts";
-import { type ReportSection, shownSections } from "../../core/report/section.ts";
+import { fullDetail, type ReportSection, shownSections } from "../../core/report/section.ts";
 import { buildSection, errorSection } from "../../core/report/sections/builds.ts";
 import { renderCosts } from "../../core/report/sections/graph-costs.ts";
-import { loadName } from "../../core/report/sections/load.ts";
 import { highlightSection } from "../../core/report/sections/overview.ts";
 import { probeSection } from "../../core/report/sections/probes.ts";
+import { loadName } from "../../core/report/sections/serving.ts";
 import { siblingSection } from "../../core/report/sections/siblings.ts";
 import { workloadSection } from "../../core/report/sections/workloads.ts";
 import { drawTerminal } from "../../core/report/terminal.ts";

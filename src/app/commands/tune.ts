@@ -16,10 +16,9 @@ import {
 } from "../../core/config/tune.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { joinRuns } from "../../core/merge/runs.ts";
-import { fullDetail } from "../../core/report/budget.ts";
 import { reportContext } from "../../core/report/highlights.ts";
-import { siblingSection } from "../../core/report/sections/siblings.ts";
-import { siblingFamilies } from "../../core/report/sibling-rows.ts";
+import { fullDetail } from "../../core/report/section.ts";
+import { siblingFamilies, siblingSection } from "../../core/report/sections/siblings.ts";
 import { drawTerminal } from "../../core/report/terminal.ts";
 import { cleanMessage, jsonText } from "../../core/text/escape.ts";
 import { formatCount, formatMs } from "../../core/text/units.ts";

@@ -7,8 +7,7 @@ import type {
 	StartUpStats,
 } from "../../../generated/result.ts";
 import type { LoadRun, TogetherRun } from "../load/measured.ts";
-import { median } from "../stats/quantile.ts";
-import { theilSen } from "../stats/theil-sen.ts";
+import { median, theilSen } from "../stats/quantile.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 
 /** `runs`: after the first, without pauses. `cold`: the plan was read from the disk. */

@@ -1,6 +1,8 @@
-// Formats a comparison as a sentence with its uncertainty.
-import type { Comparison, Interval } from "../../../generated/result.ts";
-import { formatPercent, formatWork, percentDigits } from "../text/units.ts";
+// Formats comparisons with their uncertainty, as sentences and for cells.
+import type { Arm, BackendFacts, Comparison, Interval, WorkloadResult } from "../../../generated/result.ts";
+import { cleanMessage } from "../text/escape.ts";
+import { counted, present, withCaveat } from "../text/labels.ts";
+import { formatCount, formatLimit, formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
 /** `−0.2 % (99 % interval −0.9 to +0.5 %)`. */
 export function renderChange(estimate: number, interval: Interval, level: number): string {
@@ -71,4 +73,99 @@ export function renderVerdict(comparison: Comparison): string {
 	const seen =
 		estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
 	return `Inconclusive: ${reason}${seen} Not a pass.`;
+}
+
+export const dash = "–";
+
+/** A counted change has no width. */
+function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">) {
+	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
+}
+
+/** `+4.2 %`, with as many digits as the interval supports. */
+export function changeText(comparison: Comparison): string {
+	if (comparison.estimate === null) return dash;
+	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison) });
+}
+
+export function intervalText(comparison: Comparison): string {
+	const { interval } = comparison;
+	if (interval === null) return "no interval";
+	const digits = intervalDigits(comparison);
+	return interval.map((bound) => formatPercent(bound, { sign: true, digits })).join(" … ");
+}
+
+export function levelText(comparison: Comparison): string {
+	return `${Number((comparison.level * 100).toPrecision(4))} %`;
+}
+
+export function changeWithInterval(comparison: Comparison): string {
+	if (comparison.interval === null) return changeText(comparison);
+	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
+}
+
+export function pairsText({ pairs, setAside }: Comparison): string {
+	const aside = setAside === undefined ? "" : `, ${formatCount(setAside)} of them disturbed and set aside`;
+	return `${counted(pairs, "interleaved pair")}${aside}`;
+}
+
+export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
+	const { builds } = latency;
+	return present([
+		noise.runCv !== null && `run noise ${formatPercent(noise.runCv)}`,
+		builds &&
+			`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`,
+	]);
+}
+
+/** Rounded up, so that the claim is never too strong. */
+export function excludedText(excluded: number): string {
+	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
+}
+
+/** Never `0.0 %`, which no job can detect. */
+export function formatDetectable(share: number): string {
+	return share < 0.0005 ? excludedText(share) : formatPercent(share);
+}
+
+/** A row for each side that was measured. */
+export function sidesOf<One extends Record<Arm, unknown>>(one: One) {
+	type Stats = NonNullable<One[Arm]>;
+	return (["base", "head"] as const).flatMap((side) => {
+		const stats = one[side];
+		return stats == null ? [] : [{ ...one, side, stats: stats as Stats }];
+	});
+}
+
+/** The head's row has the change. */
+export function sideChange({ side, comparison }: { side: Arm; comparison: Comparison }): string {
+	return side === "head" ? changeWithInterval(comparison) : "";
+}
+
+export function codeSentences(what: string, name: string | undefined): string[] {
+	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
+}
+
+export function limitsText(workload: WorkloadResult): string | null {
+	const { warn, fail } = workload.limits ?? {};
+	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;
+	return `Warns at ${formatLimit(warn)}${fail === undefined ? "" : `, fails at ${formatLimit(fail)}`}.`;
+}
+
+export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
+	const { latency, work } = workload;
+	const title = withCaveat("No relevant change", backend);
+	if (work?.base !== undefined) return `${title}: work ${workText(work)}.`;
+	if (work !== undefined || latency.estimate === null || latency.pairs === 0)
+		return `${title}: ${cleanMessage((work ?? latency).reason ?? "not timed")}`;
+	const excluded =
+		latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
+	return `${title}: ${changeWithInterval(latency)}${excluded}.`;
+}
+
+export function openRangeText(comparison: Comparison): string {
+	const { interval } = comparison;
+	if (interval === null) return "no change can be ruled out";
+	if (interval[1] > 0) return `a slowdown of up to ${formatPercent(interval[1])} cannot be ruled out`;
+	return `a speedup of up to ${formatPercent(-interval[0])} cannot be ruled out`;
 }

@@ -1,14 +1,10 @@
 // Writes trtgate.yml and the workflow for `trtgate init`.
-
 import { findDecoder } from "../onnx/decoder.ts";
 import type { OnnxModel } from "../onnx/model.ts";
-import { cleanName } from "../text/escape.ts";
-import { withoutInvisible } from "../text/invisible.ts";
-import { flowYaml, yamlText } from "../text/yaml.ts";
+import { cleanName, flowYaml, withoutInvisible, yamlText } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes, shortRange } from "./find-dims.ts";
-import { folderName } from "./identity.ts";
-import { isName } from "./values.ts";
+import { folderName, isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
 
 interface StarterModel {

@@ -1,8 +1,7 @@
 // Resolves `measure.load`: how requests arrive, and when they are served.
 import type { LoadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
-import type { LoadConfig, ModelConfig } from "./config.ts";
-import { defaultMeasure } from "./defaults.ts";
+import { defaultMeasure, type LoadConfig, type ModelConfig } from "./config.ts";
 import { suggest } from "./did-you-mean.ts";
 import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";

@@ -2,24 +2,22 @@
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
 import { checkAgainst } from "./against.ts";
-import type {
-	EngineConfig,
-	InputConfig,
-	ModelConfig,
-	OwnBuildConfig,
-	PrepareConfig,
-	ProbesConfig,
+import {
+	defaultProbes,
+	type EngineConfig,
+	type InputConfig,
+	type ModelConfig,
+	type OwnBuildConfig,
+	type PrepareConfig,
+	type ProbesConfig,
 } from "./config.ts";
-import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
-import { folderName } from "./identity.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
-import { resolveTensorRt } from "./tensorrt-settings.ts";
-import { checkName, checkPath } from "./values.ts";
-import { checkOnnx, resolveVersions } from "./versioned-files.ts";
+import { checkOnnx, resolveTensorRt, resolveVersions } from "./tensorrt-settings.ts";
+import { checkName, checkPath, folderName } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */

@@ -2,16 +2,17 @@
 import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
 import type { ConfigError } from "../errors.ts";
-import type {
-	AcceptedChange,
-	CommandConfig,
-	Config,
-	MeasureConfig,
-	ModelConfig,
-	Occasion,
-	RunnerConfig,
+import {
+	type AcceptedChange,
+	type CommandConfig,
+	type Config,
+	defaultMeasure,
+	defaultSettings,
+	type MeasureConfig,
+	type ModelConfig,
+	type Occasion,
+	type RunnerConfig,
 } from "./config.ts";
-import { defaultMeasure, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { resolveLoad } from "./measure-load.ts";
 import { readProbes, resolveModels } from "./models.ts";

@@ -1,7 +1,8 @@
 // Turns errors of the schema validator into one problem per pointer, with what the schema expects there.
+
 import type { ErrorObject } from "ajv";
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { expectedOf } from "../schema-errors.ts";
+import { expectedOf } from "../found.ts";
 import { didYouMean, suggest } from "./did-you-mean.ts";
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./source.ts";

@@ -4,7 +4,7 @@ import type { PreflightContext } from "../onnx/findings/subject.ts";
 import type { InspectedModel } from "../onnx/model.ts";
 import { preflight } from "../onnx/preflight.ts";
 import type { WeightPattern } from "../onnx/sparsity.ts";
-import { flowYaml, yamlText } from "../text/yaml.ts";
+import { flowYaml, yamlText } from "../text/escape.ts";
 import { type FoundDims, shortRange } from "./find-dims.ts";
 
 export interface Variant {

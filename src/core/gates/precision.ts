@@ -1,4 +1,4 @@
-// The gate on how much of an engine runs in its declared precision.
+// The gates on how an engine runs: the share in its declared precision, and sparse kernels.
 import type { BuildRecord, GateResult, GateStatus } from "../../../generated/result.ts";
 import type { Config, Threshold } from "../config/config.ts";
 import type { EngineSpec } from "../plan/plan.ts";
@@ -43,4 +43,24 @@ const quantised: ReadonlySet<string> = new Set(["int8", "fp8"]);
 function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: Threshold) {
 	if (now < fail) return isPromised ? "fail" : "warn";
 	return now < warn ? "warn" : "pass";
+}
+
+/** Judges engines whose base was built with --sparsity. */
+export function judgeSparsity(
+	{ spec, base, head }: { spec: EngineSpec; base?: BuildRecord | undefined; head: BuildRecord },
+	config: Config,
+): GateResult[] {
+	const { gates, name: engine } = spec.engine;
+	const before = base?.sparsity;
+	if (before === undefined || head.state !== "built" || gates.sparsity === "off") return [];
+	const changes = (["eligible", "picked"] as const).flatMap((key) => {
+		const [was, is] = [before[key], head.sparsity?.[key] ?? null];
+		if (was === null) return [];
+		return [{ isLost: is === null ? was > 0 : is < was, text: `${was} → ${is ?? "unknown"} ${key}` }];
+	});
+	const status = changes.some(({ isLost }) => isLost) ? gates.sparsity : "pass";
+	const why = head.sparsity === undefined ? " The head is not built with --sparsity." : "";
+	const message = `Layers for sparse kernels: ${changes.map(({ text }) => text).join(", ")}.${why}`;
+	const verdict = ["sparsity", changes.length === 0 ? null : status, message] as const;
+	return placeVerdict(verdict, { model: spec.model.name, engine }, { config, ...spec.engine });
 }

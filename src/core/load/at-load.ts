@@ -4,8 +4,7 @@ import type { ServiceLevel } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { quantile } from "../stats/quantile.ts";
 import { shownMs } from "../stats/summary.ts";
-import { interpolatedMs, poissonArrivals, simulateBatcher, type TimedBatch } from "./batcher.ts";
-import { md1 } from "./md1.ts";
+import { interpolatedMs, md1, poissonArrivals, simulateBatcher, type TimedBatch } from "./queues.ts";
 
 /** Of the base's capacity; the report's table shows the last ones. */
 const shares = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9];

@@ -1,11 +1,9 @@
 // Merges the results of several jobs into one that shows every part and mixes no figures.
-
 import type { GateResult, Part, Result, WorkloadResult } from "../../../generated/result.ts";
 import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
-import { worstOutcome } from "../precedence.ts";
 import { optionalLists, recordLists } from "../result-lists.ts";
-import { present } from "../text/labels.ts";
+import { present, worstOutcome } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { type JudgedPart, judgeParts, type MergeOptions, type PartInput, resultOf } from "./parts.ts";

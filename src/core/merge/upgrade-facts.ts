@@ -1,5 +1,6 @@
 // The kinds of facts on which an upgrade is decided, and those on speed and memory.
-import type { WorkloadResult } from "../../../generated/result.ts";
+import type { BuildRecord, WorkloadResult } from "../../../generated/result.ts";
+import { typeChanges } from "../../engine/core/uncovered.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
@@ -60,4 +61,22 @@ export function memoryFacts({ id, memory, base, head }: WorkloadResult): Fact[] 
 		verdict === "regressed" ? "memoryGrows" : "memoryFalls",
 		`${quoted(id)}: peak memory ${sizes} (${formatPercent(estimate, { sign: true })}).`,
 	);
+}
+
+interface TypeFact {
+	kind: "lostType" | "otherTypes" | "otherFile";
+	says: string;
+}
+
+/** Of an engine that builds on both. Where the builder chose the kernels, their times decide. */
+export function typeFacts(id: string, was: BuildRecord, is: BuildRecord): TypeFact[] {
+	const facts: TypeFact[] = [];
+	if (was.modelSha256 !== is.modelSha256)
+		facts.push({ kind: "otherFile", says: `${quoted(id)} is built from another ONNX file.` });
+	if (is.precisionCoverage === undefined) return facts;
+	const { lost, gained, isOfFile } = typeChanges(is.precisionCoverage);
+	if (lost !== null)
+		facts.push({ kind: isOfFile ? "lostType" : "otherTypes", says: `${quoted(id)}: ${lost}` });
+	if (gained !== null) facts.push({ kind: "otherTypes", says: `${quoted(id)}: ${gained}` });
+	return facts;
 }

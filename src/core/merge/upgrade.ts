@@ -14,8 +14,16 @@ import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatValue } from "../text/units.ts";
-import { type Fact, fact, memoryFacts, speedFacts, speeds, topics, weights } from "./upgrade-facts.ts";
-import { typeFacts } from "./upgrade-types.ts";
+import {
+	type Fact,
+	fact,
+	memoryFacts,
+	speedFacts,
+	speeds,
+	topics,
+	typeFacts,
+	weights,
+} from "./upgrade-facts.ts";
 
 const ownCaches =
 	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";

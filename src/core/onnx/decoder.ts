@@ -1,10 +1,10 @@
 // Recognises a decoder that carries a state from step to step: which dimensions grow, and which outputs feed which inputs.
 import type { DecoderFile } from "../../../generated/config.ts";
 import { ConfigError } from "../errors.ts";
+import { quoteName } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import { type AxisLabel, type GivenShapes, labelAxes } from "./input-shapes/open-axes.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
-import { quoteName } from "./quote.ts";
 
 export interface DecoderDims {
 	/** Tokens of one step. */

@@ -1,10 +1,11 @@
 // Describes a model, as a plain value and as text, and compares two.
 import type { Finding, InterfaceRow } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
+import { formatDims, quoteName } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
-import { elementBits, toDType } from "./element-type.ts";
 import {
+	elementBits,
 	feeds,
 	type InspectedModel,
 	type OnnxDim,
@@ -12,8 +13,8 @@ import {
 	type OnnxInitializer,
 	type OnnxModel,
 	type OnnxValue,
+	toDType,
 } from "./model.ts";
-import { formatDims, quoteName } from "./quote.ts";
 import { factsOf } from "./static-shapes/infer.ts";
 import { elementsOf } from "./static-shapes/operator.ts";
 import { operatorKey, type Scope, tensorsOf } from "./walk.ts";

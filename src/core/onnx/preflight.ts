@@ -2,9 +2,8 @@
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cycles, graphOutputs, names, versions } from "./findings/graph.ts";
-import { operators, randomness } from "./findings/operators.ts";
+import { operators, randomness, settings } from "./findings/operators.ts";
 import { hardware, placement, precision, quantisation } from "./findings/precision.ts";
-import { settings } from "./findings/settings.ts";
 import { onnxRuntimeLimits, signatures } from "./findings/signatures.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";

@@ -1,10 +1,10 @@
 // The 2:4 pattern of weights: of four values along the reduction axis at least two are zero (NVIDIA's structured sparsity).
 import type { Finding } from "../../../generated/result.ts";
+import { quoteName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 import { finding } from "./findings/subject.ts";
 import type { OnnxGraph, OnnxNode } from "./model.ts";
-import { quoteName } from "./quote.ts";
 import { integerAttribute } from "./static-shapes/operator.ts";
 
 interface PrunableWeight {

@@ -1,6 +1,18 @@
 // Walks the graph, its subgraphs and functions, and orders their nodes.
-import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
-import { quoteName } from "./quote.ts";
+
+import { quoteName } from "../text/escape.ts";
+import {
+	type AddedOutput,
+	feeds,
+	type GraphEdit,
+	type KeptNode,
+	type OnnxGraph,
+	type OnnxInitializer,
+	type OnnxModel,
+	type OnnxNode,
+	type OnnxSubgraph,
+	type OnnxValue,
+} from "./model.ts";
 
 export interface Scope {
 	/** For people, e.g. `the graph`, `subgraph then_branch of If "gate"`, `function com.acme.Gelu`. */
@@ -173,4 +185,21 @@ export function nodesInRunOrder(scope: Scope): readonly OnnxNode[] {
 	const nodes = [...order].flatMap((index) => scope.nodes[index] ?? []);
 	orders.set(scope, nodes);
 	return nodes;
+}
+
+/** All inputs stay, so that the same values can be fed; weights that nothing reads go. */
+export function cutAt(model: OnnxModel, output: AddedOutput): GraphEdit & { nodes: KeptNode[] } {
+	const [scope] = scopesOf(model);
+	const producers = producersOf(scope);
+	const reads = readsOf(scope);
+	const kept = new Set(scope.nodes.flatMap(({ outputs }, at) => (outputs.includes(output.name) ? [at] : [])));
+	for (const at of kept) for (const from of producers[at] ?? []) kept.add(from);
+	const nodes = [...kept].sort((a, b) => a - b);
+	const tensors = nodes.flatMap((at) => [...(reads[at] ?? []), ...(scope.nodes[at]?.outputs ?? [])]);
+	const inputs = feeds(model.graph).map(({ name }) => name);
+	return {
+		nodes: nodes.map((at) => ({ kept: at })),
+		keptTensors: new Set([...inputs, ...tensors]),
+		addedOutputs: [output],
+	};
 }

@@ -10,10 +10,10 @@ import type {
 } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { diffOfLayers } from "../../engine/core/explain/layers.ts";
+import { dash } from "../compare/sentence.ts";
 import { cleanName, quoted } from "../text/escape.ts";
 import { counted, listNames, present, subjectName } from "../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../text/units.ts";
-import { dash } from "./comparison-format.ts";
 import {
 	accountSentence,
 	causeText,

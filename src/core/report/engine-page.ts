@@ -1,15 +1,13 @@
 // Renders engines and their comparisons as text, Markdown, JSON or an HTML page.
-
 import type { EngineDiff } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
-import { fullDetail } from "./budget.ts";
 import { aloneBlocks, diffBlocks } from "./engine-blocks.ts";
 import { mostRows, summaryText, unitOf } from "./engine-text.ts";
 import { html, section } from "./html/markup.ts";
 import { drawHtml, renderPage } from "./html/report.ts";
 import { drawMarkdown } from "./markdown.ts";
-import { type Block, sentence } from "./section.ts";
+import { type Block, fullDetail, sentence } from "./section.ts";
 import { drawTerminal } from "./terminal.ts";
 
 type PageFormat = "text" | "markdown" | "json" | "html";

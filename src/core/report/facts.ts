@@ -1,10 +1,10 @@
 // Facts about the whole job and its parts.
 import type { BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
+import { formatDetectable } from "../compare/sentence.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, present, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
-import { formatDetectable } from "./comparison-format.ts";
 
 /** The backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {

@@ -9,11 +9,11 @@ import type {
 	PerfRun,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { changeText, dash, intervalText } from "../compare/sentence.ts";
 import { highest } from "../telemetry/window.ts";
 import { cleanName } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs, formatPercent } from "../text/units.ts";
-import { changeText, dash, intervalText } from "./comparison-format.ts";
 import {
 	type Block,
 	type Column,

@@ -1,14 +1,12 @@
 // The pull request that proposes goldens that were recorded again, and its commit.
-
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange } from "../../../generated/result.ts";
 import { describeSensitivity } from "../../golden/core/record/defects/record.ts";
 import { cleanMessage, cleanName, cleanText, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
-import { fullDetail } from "./budget.ts";
 import { drawMarkdown } from "./markdown.ts";
-import { type Block, type Column, numeric, plain, sentence, table } from "./section.ts";
+import { type Block, type Column, fullDetail, numeric, plain, sentence, table } from "./section.ts";
 import { changeBlocks, revisionText } from "./sections/golden-changes.ts";
 
 export interface RecordedGolden {

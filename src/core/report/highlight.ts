@@ -1,7 +1,9 @@
-// A highlight: one thing that is not green, in a title and a few sentences.
-import { precedence } from "../precedence.ts";
+// Highlights: one thing each that is not green, how alike ones are grouped, and the gates that they explain.
+
+import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
+import { type Group, groupBy } from "../group.ts";
 import { cleanText, shorten, withoutMarks } from "../text/escape.ts";
-import type { Subject } from "../text/labels.ts";
+import { counted, listNames, precedence, type Subject, subjectName, worstOutcome } from "../text/labels.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
@@ -88,4 +90,133 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 		fix: fix === undefined ? undefined : takeCut(fix),
 		sentences: opening === null ? take(highlight.sentences) : [opening, ...take(others)],
 	};
+}
+
+type Known = Highlight & { about: Subject };
+
+const levels = ["model", "engine", "workload", "case"] as const;
+const maxLines = 8;
+
+const saysOf = ({ about, title }: Known) => title.slice(subjectName(about).length);
+const wordsOf = ({ lines = [], sentences }: Highlight) => JSON.stringify([lines, sentences]);
+const modelOf = ({ about: { model, part } }: Known) => JSON.stringify([model, part]);
+
+export function groupAlike(all: readonly Highlight[]): Highlight[] {
+	const keyOf = (one: Highlight, index: number) => {
+		const { about, severity, topic, fix } = one;
+		return about === undefined ? index : JSON.stringify([severity, topic, fix, saysOf({ ...one, about })]);
+	};
+	const keyed = all.map((highlight, index) => ({ highlight, key: keyOf(highlight, index) }));
+	return [...groupBy(keyed, ({ key }) => key).values()].flatMap((group) => {
+		const list = group.map(({ highlight }) => highlight);
+		if (!list.every(isKnown) || list.length === 1) return list;
+		const isSame = new Set(list.map(wordsOf)).size === 1;
+		return [...groupBy(list, isSame ? () => "" : modelOf).values()].map(merged);
+	});
+}
+
+function isKnown(highlight: Highlight): highlight is Known {
+	return highlight.about !== undefined;
+}
+
+export function commonSubject([first, ...others]: readonly Subject[]): Subject {
+	const same = (key: keyof Subject) => others.every((other) => other[key] === first?.[key]);
+	const depth = levels.findIndex((level) => !same(level));
+	const shared = depth === -1 ? levels : levels.slice(0, depth);
+	const keys = [...shared, ...(same("part") ? (["part"] as const) : [])];
+	return Object.fromEntries(keys.flatMap((key) => (first?.[key] === undefined ? [] : [[key, first[key]]])));
+}
+
+/** `fp16 · batch 8`, beside a title that names the model. */
+export function restName(subject: Subject, common: Subject): string {
+	const own = Object.entries(subject).filter(([key]) => !(key in common));
+	return subjectName(Object.fromEntries(own));
+}
+
+function merged(list: Group<Known>): Highlight {
+	const [first, ...others] = list;
+	if (others.length === 0) return first;
+	const common = commonSubject(list.map(({ about }) => about));
+	const count = list.reduce((sum, one) => sum + (one.count ?? 1), 0);
+	const isSame = new Set(list.map(wordsOf)).size === 1;
+	if (common.model === undefined) {
+		const also = `Also ${listNames(others.map(({ about }) => subjectName(about)))}.`;
+		return {
+			...first,
+			count,
+			title: `${first.title}, and ${others.length} more`,
+			sentences: [...first.sentences, also],
+		};
+	}
+	const level = levels.findLast((key) => first.about[key] !== undefined) ?? "model";
+	const rests = list.map(({ about }) => restName(about, common));
+	const isOneSubject = rests.every((rest) => rest === "");
+	const extent = isOneSubject ? "" : ` in ${counted(list.length, level)}`;
+	// A reason in the title may be a whole sentence.
+	const says = isOneSubject ? saysOf(first) : saysOf(first).replace(/\.$/, ",");
+	const title = `${subjectName(common)}${says}${extent}`;
+	if (isSame) return { ...first, count, about: common, title };
+	const lines = list.slice(0, maxLines).map(({ lines: own = [], sentences }, index) => {
+		const says = own[0] ?? sentences[0] ?? "";
+		return rests[index] === "" ? says : `${rests[index]}: ${says}`;
+	});
+	const hidden = list.length - lines.length;
+	const more =
+		hidden > 0 ? [`… and ${isOneSubject ? `${hidden} more` : counted(hidden, `more ${level}`)}.`] : [];
+	return { ...first, count, about: common, title, lines: [...lines, ...more], sentences: [] };
+}
+
+interface GateSubject {
+	model: string;
+	engine?: string;
+	workload?: string;
+	/** The same workload in two parts of a merged result is two subjects. */
+	part?: string | undefined;
+}
+
+/** A key that no name can forge. */
+export function subjectKey({ model, engine, workload, part }: GateSubject): string {
+	return JSON.stringify([model, engine ?? null, workload ?? null, part ?? null]);
+}
+
+export function engineKey({ model, engine, part }: { model: string; engine: string; part?: string }): string {
+	return subjectKey({ model, engine, part });
+}
+
+export function gateKey(gate: GateName, subject: GateSubject): string {
+	return gate + subjectKey(subject);
+}
+
+export class GateIndex {
+	readonly #gates: ReadonlyMap<string, readonly GateResult[]>;
+
+	constructor({ gates }: Result) {
+		this.#gates = groupBy(gates, (gate) => gateKey(gate.gate, gate));
+	}
+
+	of(gate: GateName, subject: GateSubject): readonly GateResult[] {
+		return this.#gates.get(gateKey(gate, subject)) ?? [];
+	}
+
+	status(gate: GateName, subject: GateSubject, cases?: ReadonlySet<string>): GateStatus | undefined {
+		const own = this.of(gate, subject).filter((one) => cases?.has(one.case ?? "") ?? true);
+		return own.length === 0 ? undefined : worstOutcome(own.map(({ status }) => status));
+	}
+
+	/** How a highlight explains a gate; `otherwise` is its severity if the gate passes or did not judge. */
+	explain(
+		gate: GateName,
+		subject: GateSubject,
+		otherwise: HighlightSeverity,
+		cases?: ReadonlySet<string>,
+	): Pick<Highlight, "severity" | "explains"> {
+		const status = this.status(gate, subject, cases) ?? "pass";
+		return { severity: status === "pass" ? otherwise : status, explains: [gateKey(gate, subject)] };
+	}
+}
+
+export type FailingGate = GateResult & { status: Exclude<GateStatus, "pass"> };
+
+export function failingGates(result: Result): FailingGate[] {
+	return result.gates.filter((gate): gate is FailingGate => gate.status !== "pass");
 }

@@ -1,14 +1,22 @@
 // Gathers the highlights of all sections, and condenses them into the headline.
 import type { GateResult, Result } from "../../../generated/result.ts";
+import { excludedText } from "../compare/sentence.ts";
 import { groupBy } from "../group.ts";
 import { upgradesOf } from "../merge/upgrade.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
 import { counted, present, subjectName, subjectOf } from "../text/labels.ts";
-import { excludedText } from "./comparison-format.ts";
 import { backendOfRow, gateLabel } from "./facts.ts";
-import { groupAlike } from "./group-highlights.ts";
-import { briefTitle, type Highlight, severityOrder } from "./highlight.ts";
-import { engineKey, type FailingGate, failingGates, GateIndex, gateKey } from "./index-gates.ts";
+import {
+	briefTitle,
+	engineKey,
+	type FailingGate,
+	failingGates,
+	GateIndex,
+	gateKey,
+	groupAlike,
+	type Highlight,
+	severityOrder,
+} from "./highlight.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";

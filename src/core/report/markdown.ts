@@ -1,5 +1,4 @@
 // The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
-
 import type { Result } from "../../../generated/result.ts";
 import {
 	cleanName,
@@ -10,15 +9,16 @@ import {
 	markdownFence,
 } from "../text/escape.ts";
 import { capitalize, counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
-import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, noBaseText, placeTexts } from "./facts.ts";
 import { brief, excerptLines, type Highlight } from "./highlight.ts";
 import { leadLine, reportContext } from "./highlights.ts";
 import {
 	type Block,
 	columnsIn,
+	type Detail,
 	type Drawers,
 	drawBlock,
+	fitBudget,
 	type ReportContext,
 	type ReportSection,
 	shownSections,

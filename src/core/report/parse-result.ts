@@ -4,8 +4,7 @@ import type { Result } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
-import { describeJsonFault, isObject } from "../found.ts";
-import { type SchemaProblem, toProblem } from "../schema-errors.ts";
+import { describeJsonFault, isObject, type SchemaProblem, toProblem } from "../found.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is not a result. */

@@ -7,14 +7,14 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { changeText, dash, intervalText } from "../compare/sentence.ts";
 import { absoluteGates } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
-import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
-import { engineKey, GateIndex } from "./index-gates.ts";
+import { engineKey, GateIndex } from "./highlight.ts";
 
 export interface WorkloadRow {
 	workload: WorkloadResult;

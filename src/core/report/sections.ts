@@ -11,8 +11,6 @@ import {
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
-import { memoryGrowthSection, startUpSection } from "./sections/lifetime.ts";
-import { loadSection, measuredLoadSection, togetherSection } from "./sections/load.ts";
 import {
 	checkSection,
 	environmentSection,
@@ -27,8 +25,14 @@ import {
 } from "./sections/overview.ts";
 import { calibrationSection, precisionSection } from "./sections/precision.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
-import { siblingSection } from "./sections/siblings.ts";
-import { sweepSection } from "./sections/sweeps.ts";
+import {
+	loadSection,
+	measuredLoadSection,
+	memoryGrowthSection,
+	startUpSection,
+	togetherSection,
+} from "./sections/serving.ts";
+import { siblingSection, sweepSection } from "./sections/siblings.ts";
 import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [

@@ -1,12 +1,12 @@
 // The config of one engine, `repro.json`: what its schema lets through of trtgate.yml, and of a stranger's folder.
+
 import type { Repro, ReproModel } from "../../../generated/repro.ts";
 import { validate } from "../../../generated/repro-validator.js";
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
 import { parseYaml } from "../config/yaml.ts";
 import { ConfigError } from "../errors.ts";
-import { describeJsonFault, fieldsOf } from "../found.ts";
+import { describeJsonFault, fieldsOf, toProblem } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import { toProblem } from "../schema-errors.ts";
 
 /** @param text of a valid trtgate.yml. Plugins and flags stay: a replay may refuse them. */
 export function reproConfig(

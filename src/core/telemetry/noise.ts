@@ -4,7 +4,7 @@ import { runCv } from "../compare/pairs.ts";
 import { sampleMean } from "../stats/quantile.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
-import { equalClocks } from "./summary.ts";
+import { equalClocks } from "./conditions.ts";
 
 export interface NoiseFinding {
 	name: string;

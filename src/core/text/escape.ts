@@ -1,4 +1,4 @@
-// Makes users' text harmless in Markdown, HTML, XML and terminals.
+// Makes users' text harmless in Markdown, HTML, XML, YAML and terminals.
 
 // ECMA-48: CSI and OSC sequences, then the two-character ones.
 const ansiSequence =
@@ -126,4 +126,49 @@ const commandStart = /((?:^|[\n\v\f\r\u0085\u2028\u2029])[^\S\n\v\f\r\u2028\u202
 export function jsonText(value: unknown): string {
 	const asEscape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 	return `${JSON.stringify(value, null, "\t").replace(/#(?=\[)|[\u0085\u2028\u2029]/g, asEscape)}\n`;
+}
+
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}\p{Default_Ignorable_Code_Point}]/u;
+
+export function describeInvisible(text: string): string | null {
+	const found = invisible.exec(text);
+	if (found === null) return null;
+	const point = found[0].codePointAt(0) ?? 0;
+	const what = /[\n\r\u2028\u2029]/.test(found[0]) ? "a line break" : "an invisible character";
+	return `${what} (U+${point.toString(16).toUpperCase().padStart(4, "0")}) at position ${found.index + 1}`;
+}
+
+export function withoutInvisible(text: string): string {
+	return text.replace(new RegExp(invisible, "gu"), "");
+}
+
+const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
+
+export function yamlText(text: string): string {
+	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
+}
+
+/** Leaves out what is undefined. */
+export function flowYaml(value: unknown): string {
+	if (typeof value === "string") return yamlText(value);
+	if (Array.isArray(value)) return `[${value.map(flowYaml).join(", ")}]`;
+	if (typeof value !== "object" || value === null) return String(value);
+	const entries = Object.entries(value).filter(([, own]) => own !== undefined);
+	return `{ ${entries.map(([key, own]) => `${yamlText(key)}: ${flowYaml(own)}`).join(", ")} }`;
+}
+
+const maxNameChars = 100;
+const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+export function quoteName(name: string, mark = '"'): string {
+	const shown = name.length > maxNameChars ? `${name.slice(0, maxNameChars - 1)}…` : name;
+	return `${mark}${showText(shown)}${mark}`;
+}
+
+export function showText(text: string): string {
+	return text.replace(harmful, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+}
+
+export function formatDims(dims: readonly (number | string | null)[]): string {
+	return `[${dims.map((dim) => (typeof dim === "string" ? quoteName(dim, "") : (dim ?? "?"))).join(", ")}]`;
 }

@@ -1,4 +1,4 @@
-// Labels and symbols, the same in every report.
+// Labels, symbols and the order of outcomes, the same in every report.
 import type {
 	ArmSource,
 	BackendFacts,
@@ -15,6 +15,15 @@ import { cleanName } from "./escape.ts";
 import { formatCount } from "./units.ts";
 
 export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
+
+/** Worst first. A failure beats an error, because a retry would not fix it. */
+export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
+
+/** Returns error if there are none. */
+export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {
+	const all = new Set(outcomes);
+	return precedence.find((outcome) => all.has(outcome)) ?? "error";
+}
 
 export const outcomeLabels: Readonly<Record<Outcome, string>> = {
 	pass: "passed",

@@ -1,6 +1,6 @@
 // Profiles engines after they are timed (layers, kernels of slower workloads), and states the coverage of their precision.
 import type { PrecisionCoverage, VerdictKind, WorkloadKernels } from "../../../generated/result.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../../ports/backend.ts";

@@ -1,7 +1,7 @@
 // Times layers, repeatedly if that explains a change.
 import type { Arm, Result, WorkloadResult } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import type { Backend, BuiltEngine } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { TimedWorkload } from "../../stages/workloads.ts";

@@ -1,5 +1,5 @@
 // Reads rows of nvidia-smi: samples, processes, and dmon's hardware counters.
-import type { TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
+import type { TelemetrySample, UseSample } from "../../core/telemetry/window.ts";
 import type { QueryField } from "./query.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 // Refuses files that are not ONNX models by their first bytes, or that exceed limits.
 import { ConfigError } from "../../core/errors.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 
 /** Limits on what an ONNX file may cost the reader, far above real models. */
 export const limits = {

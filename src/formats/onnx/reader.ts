@@ -1,16 +1,17 @@
 // Reads an ONNX file's structure in one pass; weights are skipped, never read.
 import { groupBy } from "../../core/group.ts";
-import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
-import type {
-	OnnxAttribute,
-	OnnxDim,
-	OnnxFunction,
-	OnnxGraph,
-	OnnxInitializer,
-	OnnxModel,
-	OnnxNode,
-	OnnxSubgraph,
-	OnnxValue,
+import {
+	elementTypeOfCode,
+	type OnnxAttribute,
+	type OnnxDim,
+	type OnnxFunction,
+	type OnnxGraph,
+	type OnnxInitializer,
+	type OnnxModel,
+	type OnnxNode,
+	type OnnxSubgraph,
+	type OnnxValue,
+	toDType,
 } from "../../core/onnx/model.ts";
 import { type WeightLocation, weightDTypes } from "../../golden/core/record/defects/weights.ts";
 import { elementBytes } from "../../golden/core/tensor/tensor.ts";

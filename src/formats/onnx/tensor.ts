@@ -1,6 +1,13 @@
 // Reads TensorProto, without large payloads, and AttributeProto, with graphs only by their location.
-import { elementBits, elementTypeOfCode, tensorBytes, toDType } from "../../core/onnx/element-type.ts";
-import type { OnnxAttribute, OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
+import {
+	elementBits,
+	elementTypeOfCode,
+	type OnnxAttribute,
+	type OnnxDType,
+	type OnnxInitializer,
+	tensorBytes,
+	toDType,
+} from "../../core/onnx/model.ts";
 import { type FloatFormat, floatOf } from "../../golden/core/tensor/small-numbers.ts";
 import { valuesOf } from "../../golden/core/tensor/values.ts";
 import { limits } from "./head.ts";

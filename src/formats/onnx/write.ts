@@ -1,6 +1,12 @@
 // Writes protobuf fields and small messages of ONNX, and rewrites the nodes of a file.
-import { codeOfElementType } from "../../core/onnx/element-type.ts";
-import type { AddedOutput, ConstantValue, GraphEdit, KeptNode, NewNode } from "../../core/onnx/model.ts";
+import {
+	type AddedOutput,
+	type ConstantValue,
+	codeOfElementType,
+	type GraphEdit,
+	type KeptNode,
+	type NewNode,
+} from "../../core/onnx/model.ts";
 import { type Field, readFields } from "../tensor/protobuf.ts";
 import { unreadable } from "./head.ts";
 

@@ -1,6 +1,6 @@
 // Diagnoses ONNX Runtime's error messages: what each means and how to fix it.
 import type { Failure } from "../../../generated/result.ts";
-import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
+import { elementTypeOfCode } from "../../core/onnx/model.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
 const longestTitle = 300;

@@ -1,5 +1,5 @@
 // Reads tegrastats, whose fields differ by board, JetPack and user.
-import type { TelemetrySample } from "../../core/telemetry/sample.ts";
+import type { TelemetrySample } from "../../core/telemetry/window.ts";
 import { type GpuChoice, knownOnly } from "../nvidia-smi/gpus.ts";
 
 /** Best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */

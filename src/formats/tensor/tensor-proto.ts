@@ -1,7 +1,6 @@
 // Reads ONNX TensorProto files (.pb), which test data sets of ONNX models contain.
-
 import type { DType, TensorFile } from "../../../generated/golden.ts";
-import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
+import { elementTypeOfCode, toDType } from "../../core/onnx/model.ts";
 import { isPacked } from "../../golden/core/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";

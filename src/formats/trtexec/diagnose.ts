@@ -1,5 +1,5 @@
 // Diagnoses a run of trtexec: facts first, then the log, the exit code last.
-import type { Diagnosis } from "../../core/diagnosis.ts";
+import type { Diagnosis } from "../../core/errors.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import {

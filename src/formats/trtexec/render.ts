@@ -1,6 +1,6 @@
 // A diagnosis as text.
-import type { Diagnosis } from "../../core/diagnosis.ts";
-import { paint } from "../../core/report/terminal-text.ts";
+import type { Diagnosis } from "../../core/errors.ts";
+import { paint } from "../../core/report/terminal.ts";
 
 export function renderDiagnosis(diagnosis: Diagnosis, options: { color?: boolean } = {}): string {
 	const color = options.color ?? false;

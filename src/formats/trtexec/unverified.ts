@@ -1,5 +1,5 @@
 // Which files a run that reports success touched, and which could not be checked.
-import type { Diagnosis } from "../../core/diagnosis.ts";
+import type { Diagnosis } from "../../core/errors.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
 import type { LogScan } from "./log-scan.ts";

@@ -14,8 +14,8 @@ import { openTerminal, progressFor, type Terminal } from "../../app/terminal.ts"
 import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { ConfigError, ToolError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { type GoldenInputs, readGoldenInputs } from "../../host/adapters/github/inputs.ts";
 import { requireRun } from "../../host/app/actions/workflow-run.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";

@@ -1,4 +1,5 @@
 // Finds and reads files that no manifest describes: tensors, pictures, and `--preprocess FILE`.
+
 import { stat } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
@@ -13,13 +14,12 @@ import {
 	readWhole,
 	withInput,
 } from "../../adapters/process/input-file.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { usageError } from "../../core/errors.ts";
-import { describeFound, isObject } from "../../core/found.ts";
+import { describeFound, isObject, toProblem } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
-import { toProblem } from "../../core/schema-errors.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
 import {

@@ -1,7 +1,6 @@
 // Generates whole cases by the model's types and shapes, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { usageError } from "../../core/errors.ts";
-import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import {
 	feeds,
@@ -10,8 +9,9 @@ import {
 	notTensorText,
 	type OnnxDim,
 	type OnnxModel,
+	toDType,
 } from "../../core/onnx/model.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,

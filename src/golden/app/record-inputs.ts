@@ -26,12 +26,11 @@ import {
 	type Sizes,
 } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { listNames } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
-import type { Picture } from "../core/manifest/draft.ts";
-import { findInputMisfit } from "../core/manifest/draft.ts";
+import { findInputMisfit, type Picture } from "../core/manifest/draft.ts";
 import { namedBatch } from "../core/probes/subject.ts";
 import { tensorStatistics } from "../core/tensor/values.ts";
 import type { RecordBudget } from "../stages/budget.ts";

@@ -5,7 +5,7 @@ import { readConfigFile } from "../../app/config-file.ts";
 import { exitCodes, explainError } from "../../app/exit.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { usageError } from "../../core/errors.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import { recordGolden } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";

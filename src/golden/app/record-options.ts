@@ -14,7 +14,7 @@ import { starterGolden } from "../../core/config/init.ts";
 import { usageError } from "../../core/errors.ts";
 import type { DecoderSource } from "../../core/onnx/decoder.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { defaultTolerances } from "../core/compare/tolerances.ts";
 import { sizesAt } from "../core/probes/subject.ts";

@@ -7,7 +7,7 @@ import { readTokenizer, type TextTokenizer } from "../../adapters/files/tokenize
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { encodeTensor } from "../core/record/generators/encode.ts";
 import { fitTokens, type TokenRow } from "../core/record/tokens.ts";

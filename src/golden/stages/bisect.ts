@@ -1,6 +1,6 @@
 // If an output does not match its golden, finds the first inner tensor that diverges, by marking some as outputs.
 import type { Bisection, GoldenVerdict } from "../../../generated/result.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../../ports/backend.ts";

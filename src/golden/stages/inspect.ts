@@ -1,5 +1,4 @@
 // Explains a golden: contents, detection, weaknesses and suggested limits.
-
 import type {
 	Detections,
 	GoldenManifest,
@@ -9,7 +8,7 @@ import type {
 	SensitivityRecord,
 	Spread,
 } from "../../../generated/golden.ts";
-import { defaultGates } from "../../core/config/defaults.ts";
+import { defaultGates } from "../../core/config/config.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/compare/comparators.ts";

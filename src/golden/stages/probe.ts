@@ -1,14 +1,13 @@
 // Probes the head's engines without a reference, and the base's if the head's are inconsistent.
 import type { ErrorRecord, ProbeName, ProbeResult } from "../../../generated/result.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import { ConfigError, recordFault } from "../../core/errors.ts";
 import { probesEnabled } from "../../core/plan/plan.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { Tensors } from "../core/probes/context.ts";
-import type { JudgedProbe } from "../core/probes/judge.ts";
-import { judgeProbes, settleProbes } from "../core/probes/judge.ts";
+import { type JudgedProbe, judgeProbes, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import { probeSubject } from "../core/probes/subject.ts";
 import { firstStep } from "../core/sequence/sequence.ts";

@@ -1,19 +1,18 @@
 // Emulates other precisions, to measure how far correct engines of those precisions deviate.
-
 import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
 import { inParallel } from "../../core/in-parallel.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { counted, listNames } from "../../core/text/labels.ts";
 import type { EmulationResult, OtherBuild, Reference, ReferenceJob } from "../../ports/reference.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
-import type { RoundedRun } from "../core/record/limits.ts";
 import {
 	emulatedPrecisions,
 	networkTraits,
 	peakToRms,
 	type Rounded,
+	type RoundedRun,
 	relativeL2Limits,
 	roundedPrecisions,
 	rules,

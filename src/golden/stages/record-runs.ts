@@ -2,7 +2,7 @@
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inParallel } from "../../core/in-parallel.ts";
 import { isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { InferCase, InferResult } from "../../ports/backend.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";

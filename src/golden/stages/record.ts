@@ -1,5 +1,4 @@
 // Records a golden: reference, noise, rounding, limits, sensitivity.
-
 import type {
 	GoldenManifest,
 	GoldenOutput,
@@ -8,9 +7,9 @@ import type {
 	SensitivityRecord,
 	Sequence,
 } from "../../../generated/golden.ts";
-import { defaultGates } from "../../core/config/defaults.ts";
+import { defaultGates } from "../../core/config/config.ts";
 import { feeds, isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
 import { follow } from "../../stages/follow.ts";

@@ -1,6 +1,6 @@
 // Runs comparator commands on the outputs of a case.
 import type { CommandConfig } from "../../core/config/config.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import type { CustomCommands } from "../../ports/world.ts";
 import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/compare/check-output.ts";
 import { layoutCheck } from "../core/compare/checks.ts";

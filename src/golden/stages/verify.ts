@@ -1,9 +1,8 @@
 // Runs the golden cases through the engines, and judges the outputs.
-
 import type { GoldenCase } from "../../../generated/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../../../generated/result.ts";
 import type { CommandConfig } from "../../core/config/config.ts";
-import { folderName } from "../../core/config/identity.ts";
+import { folderName } from "../../core/config/values.ts";
 import { ConfigError, recordFault } from "../../core/errors.ts";
 import type { EngineSpec } from "../../core/plan/plan.ts";
 import { counted } from "../../core/text/labels.ts";

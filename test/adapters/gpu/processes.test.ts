@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { watchProcesses } from "../../../src/adapters/gpu/sampler.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
+import type { ProcessSample } from "../../../src/core/telemetry/window.ts";
 import { program } from "../../support/ort-jobs.ts";
 import { until } from "../../support/until.ts";
 

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { editModel, placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
-import { cutAt } from "../../../src/core/onnx/cut.ts";
+import { cutAt } from "../../../src/core/onnx/walk.ts";
 import { externalTensor, model, value } from "../../support/onnx-writer.ts";
 import { modelAt } from "../../support/ort-jobs.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";

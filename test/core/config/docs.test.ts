@@ -8,7 +8,7 @@ import {
 	defaultMeasure,
 	defaultProbes,
 	defaultSettings,
-} from "../../../src/core/config/defaults.ts";
+} from "../../../src/core/config/config.ts";
 import { gateEntries, type Threshold } from "../../../src/core/config/gate-records.ts";
 import { loadConfig, measureKeys } from "../../../src/core/config/parse.ts";
 import { blocksOf, codeSpansOf, pages } from "../../support/pages.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defaultGates, defaultMeasure } from "../../../src/core/config/defaults.ts";
+import { defaultGates, defaultMeasure } from "../../../src/core/config/config.ts";
 import { formatSource } from "../../../src/core/config/source.ts";
 import { engineOf, loaded, refusalOf, refused, withModel } from "./load.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Comparison, MemoryGrowthResult } from "../../../generated/result.ts";
-import { judgeMemoryGrowth, judgeStartUp } from "../../../src/core/gates/lifetime.ts";
+import { judgeMemoryGrowth, judgeStartUp } from "../../../src/core/gates/serving.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildComparison } from "../../support/build-result.ts";

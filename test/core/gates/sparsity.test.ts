@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { judgeSparsity } from "../../../src/core/gates/sparsity.ts";
+import { judgeSparsity } from "../../../src/core/gates/precision.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildBuild } from "../../support/build-result.ts";

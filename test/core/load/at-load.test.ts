@@ -1,9 +1,9 @@
 // Families, intervals and the gate `slo`, over built rows.
 import { describe, expect, it } from "vitest";
 import type { WorkloadResult } from "../../../generated/result.ts";
-import { judgeSlo } from "../../../src/core/gates/slo.ts";
+import { judgeSlo } from "../../../src/core/gates/serving.ts";
 import { loadsOf } from "../../../src/core/load/at-load.ts";
-import { md1 } from "../../../src/core/load/md1.ts";
+import { md1 } from "../../../src/core/load/queues.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildComparison, buildStats } from "../../support/build-result.ts";
 

@@ -1,8 +1,7 @@
 // M/D/1 against test/oracles/md1.py, a queue run request by request, and the known growth of tails.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { poissonArrivals } from "../../../src/core/load/batcher.ts";
-import { md1 } from "../../../src/core/load/md1.ts";
+import { md1, poissonArrivals } from "../../../src/core/load/queues.ts";
 
 const { sojourn }: { sojourn: [load: number, share: number, time: number][] } = JSON.parse(
 	readFileSync("test/oracles/md1.json", "utf8"),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { parseArrivals, ratePerSecond, schedule } from "../../../src/core/load/schedule.ts";
+import { parseArrivals, ratePerSecond, schedule } from "../../../src/core/load/queues.ts";
 
 it("schedule draws the same from a seed, and at another rate the same pattern", () => {
 	const draw = (seed: number, perSecond: number) => schedule("poisson", { seed, count: 2000, perSecond });

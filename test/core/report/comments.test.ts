@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
-import { utf8Bytes } from "../../../src/core/report/budget.ts";
-import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
 	alarmId,
 	alarmOf,
 	alarmTitle,
+	annotations,
+	describeCheckRun,
 	findHistory,
 	findMarker,
 	isNewer,
@@ -18,6 +18,7 @@ import {
 	renderMarker,
 } from "../../../src/core/report/comment.ts";
 import { linksMarkdown, renderMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
+import { utf8Bytes } from "../../../src/core/report/section.ts";
 import { anyText } from "../../support/any-text.ts";
 import {
 	buildCheck,

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { GoldenVerdict, Result, SiblingResult } from "../../../generated/result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import { joinRuns } from "../../../src/core/merge/runs.ts";
-import { siblingFamilies } from "../../../src/core/report/sibling-rows.ts";
+import { siblingFamilies } from "../../../src/core/report/sections/siblings.ts";
 import {
 	buildBuild,
 	buildCheck,

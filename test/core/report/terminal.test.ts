@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import { renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
+import { renderColumns, renderTerminal, textWidth, wrapText } from "../../../src/core/report/terminal.ts";
 import { buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf } from "../../support/recorded-engines.ts";
 import { resultCases } from "../../support/result-cases.ts";

@@ -7,8 +7,8 @@ import {
 	regularisedBeta,
 	sampleMean,
 	tCritical,
+	theilSen,
 } from "../../../src/core/stats/quantile.ts";
-import { theilSen } from "../../../src/core/stats/theil-sen.ts";
 import oracle from "../../oracles/statistics.json" with { type: "json" };
 
 function expectClose(got: number, expected: number, tolerance = 1e-9) {

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
-import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
-import { foreignProcessesOf } from "../../../src/core/telemetry/validity.ts";
-import { gpuWindow, reasonNames } from "../../../src/core/telemetry/window.ts";
+import { foreignProcessesOf } from "../../../src/core/telemetry/conditions.ts";
+import {
+	type GpuProcess,
+	gpuWindow,
+	reasonNames,
+	type TelemetrySample,
+} from "../../../src/core/telemetry/window.ts";
 
 function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySample {
 	return {

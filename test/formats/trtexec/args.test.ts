@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
-import type { OnnxDType } from "../../../src/core/onnx/element-type.ts";
+import type { OnnxDType } from "../../../src/core/onnx/model.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { buildArgs, runArgs, SettingError } from "../../../src/formats/trtexec/args.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";

@@ -1,6 +1,6 @@
 // Counts the instructions of an inference, as a whole or node by node, in ONNX Runtime's WebAssembly module.
 import fs from "node:fs";
-import { fillInput } from "../../../core/fill.ts";
+import { fillInput } from "../../../core/timed-inputs.ts";
 import { parseProfile } from "../../../formats/onnxruntime/profile.ts";
 import type { CountTask, ProfileTask, Reply } from "../protocol.ts";
 import { toOrtTensor } from "./infer.ts";

@@ -1,7 +1,7 @@
 // Compares what two graphs cost: the figures of each, and the nodes that make the difference.
 import type { GraphFigures, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
-import { formatDims, quoteName } from "../quote.ts";
+import { formatDims, quoteName } from "../../text/escape.ts";
 import type { CountedGraph, CountedNode } from "./control-flow.ts";
 
 export function figuresOf({ nodes, ...figures }: CountedGraph): GraphFigures {

@@ -1,7 +1,6 @@
 // Counts what a graph costs at given sizes: multiply-adds, parameters, and bytes of weights and live tensors.
-import type { FilledInput } from "../../fill.ts";
-import { tensorBytes } from "../element-type.ts";
-import type { OnnxModel, OnnxNode } from "../model.ts";
+import type { FilledInput } from "../../timed-inputs.ts";
+import { type OnnxModel, type OnnxNode, tensorBytes } from "../model.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
 import { type Dims, elementsOf, type OperatorView } from "../static-shapes/operator.ts";
 import { inferTypes, type TypesByScope, typeIn } from "../static-shapes/types.ts";

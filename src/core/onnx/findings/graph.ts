@@ -1,5 +1,5 @@
 // Checks the versions that the file states, and the graph as a whole: outputs, cycles, and names.
-import { quoteName } from "../quote.ts";
+import { quoteName } from "../../text/escape.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";
 import { finding, inScope, nodeFinding, type Rule, type Subject } from "./subject.ts";

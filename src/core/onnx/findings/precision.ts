@@ -1,9 +1,14 @@
 // Checks the precision that the file gives, and what the GPU can build.
 import type { Precision } from "../../../../generated/config.ts";
+import { quoteName } from "../../text/escape.ts";
 import { formatBytes } from "../../text/units.ts";
-import { elementBits, elementTypeOfCode } from "../element-type.ts";
-import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";
-import { quoteName } from "../quote.ts";
+import {
+	elementBits,
+	elementTypeOfCode,
+	type OnnxDType,
+	type OnnxInitializer,
+	type OnnxNode,
+} from "../model.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { type Scope, tensorsOf } from "../walk.ts";

@@ -1,6 +1,7 @@
 // Checks nodes against ONNX Runtime 1.30: signatures, kernels, and uses that it refuses although it has a kernel.
+
+import { quoteName } from "../../text/escape.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
-import { quoteName } from "../quote.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
 import { boundTypes, parameterAt, type Signature, signatureIn, typeIn } from "../static-shapes/types.ts";
 import { localOperators, operatorKey, type Scope } from "../walk.ts";

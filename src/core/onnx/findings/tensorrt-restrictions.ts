@@ -1,8 +1,8 @@
 // Checks nodes of operators that TensorRT imports only under conditions.
 // Source: the restrictions in operators.md of onnx/onnx-tensorrt (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 
+import { formatDims, quoteName } from "../../text/escape.ts";
 import { feeds, type OnnxDim, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
-import { formatDims, quoteName } from "../quote.ts";
 import { attributeOf, integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
 import {

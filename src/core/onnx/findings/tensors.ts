@@ -2,12 +2,13 @@
 import type { Finding } from "../../../../generated/result.ts";
 import { isSmall } from "../../../golden/core/tensor/small-numbers.ts";
 import { groupBy } from "../../group.ts";
+import { formatDims, quoteName } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
-import { elementBits, tensorBytes, toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, shapeGivenFor } from "../input-shapes/open-axes.ts";
 import {
 	type ExternalFile,
+	elementBits,
 	feeds,
 	isTensor,
 	notTensorFix,
@@ -15,8 +16,9 @@ import {
 	type OnnxDType,
 	type OnnxInitializer,
 	type OnnxValue,
+	tensorBytes,
+	toDType,
 } from "../model.ts";
-import { formatDims, quoteName } from "../quote.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
 import { hasType, isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";

@@ -3,9 +3,9 @@ import { didYouMean } from "../../config/did-you-mean.ts";
 import { childPointer } from "../../config/pointer.ts";
 import { ConfigError } from "../../errors.ts";
 import { groupBy } from "../../group.ts";
+import { formatDims, quoteName } from "../../text/escape.ts";
 import { listNames } from "../../text/labels.ts";
 import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
-import { formatDims, quoteName } from "../quote.ts";
 import { factsOf, inferShapes } from "../static-shapes/infer.ts";
 import { nodeLabel } from "../walk.ts";
 import {

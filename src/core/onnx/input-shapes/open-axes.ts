@@ -2,11 +2,9 @@
 import type { DimRange } from "../../config/config.ts";
 import { isName } from "../../config/values.ts";
 import { groupBy } from "../../group.ts";
-import { shellWord } from "../../text/escape.ts";
+import { flowYaml, quoteName, shellWord } from "../../text/escape.ts";
 import { listNames } from "../../text/labels.ts";
-import { flowYaml } from "../../text/yaml.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
-import { quoteName } from "../quote.ts";
 import { scopesOf } from "../walk.ts";
 
 interface OpenAxis {

@@ -1,7 +1,7 @@
 // Gives every input its shape, and searches sizes for open axes.
 import type { ConfigError } from "../../errors.ts";
+import { formatDims, quoteName, showText } from "../../text/escape.ts";
 import { isTensor, notTensorFix, notTensorText, type OnnxModel } from "../model.ts";
-import { formatDims, quoteName, showText } from "../quote.ts";
 import {
 	bindShapes,
 	fault,

@@ -1,6 +1,7 @@
 // Shapes of operators that remove, add, slice, resize or index axes.
+
+import { formatDims } from "../../text/escape.ts";
 import type { OnnxDim } from "../model.ts";
-import { formatDims } from "../quote.ts";
 import {
 	axisIn,
 	type Dims,

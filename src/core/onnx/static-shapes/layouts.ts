@@ -1,6 +1,7 @@
 // Shapes of operators that keep, join or rearrange elements; and values computed from shapes.
+
+import { formatDims } from "../../text/escape.ts";
 import type { OnnxDim } from "../model.ts";
-import { formatDims } from "../quote.ts";
 import {
 	broadcast,
 	type Dims,

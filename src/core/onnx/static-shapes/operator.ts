@@ -1,6 +1,7 @@
 // Shape rules of operators, helpers that they share, and the rules of products, sliding windows and recurrent layers.
+
+import { formatDims } from "../../text/escape.ts";
 import type { OnnxAttribute, OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
-import { formatDims } from "../quote.ts";
 
 export type Dims = readonly OnnxDim[];
 

@@ -1,7 +1,6 @@
 // ONNX Runtime's signatures of the standard operators; and the element types that follow from them through a graph.
 import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
-import { elementTypeOfCode } from "../element-type.ts";
-import type { OnnxDType, OnnxModel, OnnxNode } from "../model.ts";
+import { elementTypeOfCode, type OnnxDType, type OnnxModel, type OnnxNode } from "../model.ts";
 import {
 	type Constants,
 	foundIn,

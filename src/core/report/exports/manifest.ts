@@ -2,7 +2,7 @@
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
 import { jsonText } from "../../text/escape.ts";
 import { caseVerdicts } from "../golden-format.ts";
-import { engineKey } from "../index-gates.ts";
+import { engineKey } from "../highlight.ts";
 
 export const predicateType = "https://github.com/trtgate/trtgate/manifest/v1";
 

@@ -12,7 +12,7 @@ import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { backendOf } from "../facts.ts";
-import { loadName } from "../sections/load.ts";
+import { loadName } from "../sections/serving.ts";
 
 interface Figure {
 	measure: string;

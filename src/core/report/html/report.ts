@@ -1,9 +1,7 @@
 // Renders the report as one self-contained HTML file: offline, light and dark, sortable, printable.
-
 import type { Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { gateTitle, outcomeLabels, statusTones, unverifiedText } from "../../text/labels.ts";
-import { fullDetail } from "../budget.ts";
 import { armsText, jobFacts } from "../facts.ts";
 import { excerptLines, type Highlight } from "../highlight.ts";
 import { headline, reportContext } from "../highlights.ts";
@@ -13,6 +11,7 @@ import {
 	columnsIn,
 	type Drawers,
 	drawBlock,
+	fullDetail,
 	type ReportContext,
 	type ReportSection,
 	shownSections,

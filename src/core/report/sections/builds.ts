@@ -1,15 +1,13 @@
 // Errors, findings of preflight, and builds.
-
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
+import { codeSentences, dash } from "../../compare/sentence.ts";
 import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, listNames, present, subjectName, subjectOf } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
-import { codeSentences, dash } from "../comparison-format.ts";
-import type { Highlight } from "../highlight.ts";
+import { engineKey, type GateIndex, gateKey, type Highlight } from "../highlight.ts";
 import { nameOf } from "../html/markup.ts";
-import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 import {
 	type Column,
 	code,

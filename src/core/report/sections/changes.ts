@@ -1,5 +1,4 @@
 // Differences between the declarations of head and base, and what is no longer checked.
-
 import type {
 	GateName,
 	GateResult,
@@ -11,6 +10,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
+import { dash } from "../../compare/sentence.ts";
 import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import {
@@ -23,10 +23,15 @@ import {
 	subjectName,
 	subjectOf,
 } from "../../text/labels.ts";
-import { dash } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-text.ts";
-import type { Highlight } from "../highlight.ts";
-import { type FailingGate, failingGates, type GateIndex, gateKey, subjectKey } from "../index-gates.ts";
+import {
+	type FailingGate,
+	failingGates,
+	type GateIndex,
+	gateKey,
+	type Highlight,
+	subjectKey,
+} from "../highlight.ts";
 import { type Column, code, heading, long, plain, type ReportSection, table } from "../section.ts";
 
 interface Line<Change, Row> {

@@ -1,12 +1,10 @@
 // Goldens that differ between base and head, with the stated reason.
-
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
 import { counted, present } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { movedText, sortable } from "../golden-format.ts";
-import type { Highlight } from "../highlight.ts";
-import type { GateIndex } from "../index-gates.ts";
+import type { GateIndex, Highlight } from "../highlight.ts";
 import {
 	type Block,
 	type Column,

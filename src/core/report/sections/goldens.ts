@@ -1,5 +1,4 @@
 // Each golden check with its limit, the pictures of those that fail, and their highlights.
-
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { type Group, groupBy } from "../../group.ts";
 import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
@@ -16,10 +15,9 @@ import {
 	sortable,
 	worstText,
 } from "../golden-format.ts";
-import type { Highlight, HighlightSeverity } from "../highlight.ts";
+import { engineKey, type GateIndex, type Highlight, type HighlightSeverity } from "../highlight.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
 import { html, nameOf } from "../html/markup.ts";
-import { engineKey, type GateIndex } from "../index-gates.ts";
 import {
 	type Block,
 	type Column,

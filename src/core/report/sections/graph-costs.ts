@@ -1,8 +1,7 @@
 // What the graphs cost without running them, and the nodes that changed it.
 import type { GraphCost, GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import type { CostFacts } from "../../onnx/cost/compare.ts";
-import { quoteName } from "../../onnx/quote.ts";
-import { cleanName, quoted } from "../../text/escape.ts";
+import { cleanName, quoted, quoteName } from "../../text/escape.ts";
 import { counted, present, shapesText, subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatLarge, formatPercent } from "../../text/units.ts";
 import { html } from "../html/markup.ts";

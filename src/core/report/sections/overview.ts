@@ -1,13 +1,12 @@
 // The start of a report, its next steps and its appendix.
 import type { GateResult, Part, Result } from "../../../../generated/result.ts";
+import { dash, levelText } from "../../compare/sentence.ts";
 import { groupBy } from "../../group.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
-import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanMessage, cleanName, cleanText, quoted, shellWord } from "../../text/escape.ts";
-import { counted, outcomeLabels, present, statusTones, subjectName } from "../../text/labels.ts";
+import { counted, outcomeLabels, precedence, present, statusTones, subjectName } from "../../text/labels.ts";
 import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
-import { dash, levelText } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
 import { backendOfRow, gateLabel, jobFacts, noBaseText, partsText, partsToReport } from "../facts.ts";
 import { html } from "../html/markup.ts";

@@ -1,12 +1,11 @@
 // How much of each engine runs in its declared precision, and the INT8 ranges that another calibration changed.
 import type { BuildRecord, RangeChange, Result } from "../../../../generated/result.ts";
 import { causes, layerTexts, typeChanges } from "../../../engine/core/uncovered.ts";
+import { dash } from "../../compare/sentence.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { counted, present, subjectName } from "../../text/labels.ts";
 import { formatPercent, formatValue } from "../../text/units.ts";
-import { dash } from "../comparison-format.ts";
-import type { Highlight } from "../highlight.ts";
-import { engineKey, failingGates, type GateIndex } from "../index-gates.ts";
+import { engineKey, failingGates, type GateIndex, type Highlight } from "../highlight.ts";
 import {
 	type Column,
 	code,

@@ -1,14 +1,12 @@
 // Whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
-
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
+import { dash } from "../../compare/sentence.ts";
 import { cleanMessage } from "../../text/escape.ts";
 import { counted, present, subjectName, subjectOf, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import { dash } from "../comparison-format.ts";
 import { sortable } from "../golden-format.ts";
-import type { Highlight } from "../highlight.ts";
+import type { GateIndex, Highlight } from "../highlight.ts";
 import { nameOf } from "../html/markup.ts";
-import type { GateIndex } from "../index-gates.ts";
 import {
 	type Column,
 	details,

@@ -1,7 +1,16 @@
 // Highlights of workloads that changed, one for all of a model that changed alike.
-
 import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
-import { workText } from "../../compare/sentence.ts";
+import {
+	changeText,
+	changeWithInterval,
+	intervalText,
+	levelText,
+	limitsText,
+	noiseTexts,
+	openRangeText,
+	pairsText,
+	workText,
+} from "../../compare/sentence.ts";
 import { type Group, groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage } from "../../text/escape.ts";
@@ -15,21 +24,17 @@ import {
 	withCaveat,
 } from "../../text/labels.ts";
 import { formatBytes, formatLimit, formatMs, formatPercent, formatWork } from "../../text/units.ts";
-import {
-	changeText,
-	changeWithInterval,
-	intervalText,
-	levelText,
-	limitsText,
-	noiseTexts,
-	openRangeText,
-	pairsText,
-} from "../comparison-format.ts";
 import { accountSentences, causePhrase, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
-import { commonSubject, restName } from "../group-highlights.ts";
-import type { Highlight, HighlightSeverity } from "../highlight.ts";
-import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
+import {
+	commonSubject,
+	engineKey,
+	type GateIndex,
+	gateKey,
+	type Highlight,
+	type HighlightSeverity,
+	restName,
+} from "../highlight.ts";
 import { memoryText, speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";
 

@@ -1,6 +1,14 @@
 // The speed of every workload, with its evidence.
 import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
-import { workText } from "../../compare/sentence.ts";
+import {
+	changeWithInterval,
+	formatDetectable,
+	levelText,
+	noiseTexts,
+	pairsText,
+	unchangedText,
+	workText,
+} from "../../compare/sentence.ts";
 import { groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
@@ -14,20 +22,12 @@ import {
 	withCaveat,
 } from "../../text/labels.ts";
 import { formatMs } from "../../text/units.ts";
-import {
-	changeWithInterval,
-	formatDetectable,
-	levelText,
-	noiseTexts,
-	pairsText,
-	unchangedText,
-} from "../comparison-format.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
 import { backendOfRow } from "../facts.ts";
 import { figureBlocks, runBlocks } from "../figures.ts";
-import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
+import { engineKey } from "../highlight.ts";
+import { drawForest, forestAxis, forestScale, forestTitle } from "../html/charts.ts";
 import { html, nameOf } from "../html/markup.ts";
-import { engineKey } from "../index-gates.ts";
 import { armTitle, isCounted, type WorkloadRow } from "../rows.ts";
 import {
 	type Block,

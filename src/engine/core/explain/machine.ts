@@ -1,7 +1,7 @@
 // Finds causes outside the layers, each with recorded evidence.
 import type { Arm, Comparison, EngineCause, PerfRun, WorkloadGpu } from "../../../../generated/result.ts";
 import { median } from "../../../core/stats/quantile.ts";
-import { equalClocks } from "../../../core/telemetry/summary.ts";
+import { equalClocks } from "../../../core/telemetry/conditions.ts";
 import { formatBytes, formatPercent } from "../../../core/text/units.ts";
 
 /** trtexec's own limit, as a share of the GPU's time. */

@@ -1,5 +1,5 @@
 // Runs that ended with exit code 0 and PASSED but did not do their job; worst first.
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import { dumpBytes } from "../output-dump.ts";
 import type { LogLine } from "../transcript.ts";

@@ -1,8 +1,6 @@
 // Finds the first tensor of a graph that diverges from its reference, and describes what was found.
-
 import type { Bisection } from "../../../../generated/result.ts";
-import type { OnnxDType } from "../../../core/onnx/element-type.ts";
-import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
+import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
 import { factsOf, findFixed } from "../../../core/onnx/rounding/rounding-nodes.ts";
 import { quoted } from "../../../core/text/escape.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";

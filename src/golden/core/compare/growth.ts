@@ -1,9 +1,7 @@
 // Judges how far the error of a golden case grew beyond the base's, within the golden's own limits.
-
 import type { GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
-import type { Threshold } from "../../../core/config/config.ts";
-import { defaultGates } from "../../../core/config/defaults.ts";
+import { defaultGates, type Threshold } from "../../../core/config/config.ts";
 import { formatTimes, twoDigits } from "../../../core/text/units.ts";
 import {
 	distance,

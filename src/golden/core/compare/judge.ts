@@ -1,10 +1,9 @@
 // Entry of compare/: judges one golden case.
-
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../core/config/config.ts";
 import { BugError } from "../../../core/errors.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { listNames } from "../../../core/text/labels.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { positionAfter } from "../sequence/sequence.ts";

@@ -1,6 +1,6 @@
 // Rules for comparators beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
-import type { SchemaProblem } from "../../../core/schema-errors.ts";
+import type { SchemaProblem } from "../../../core/found.ts";
 import { metrics } from "../compare/registry.ts";
 import { axisFromStart, formatShape, isFloating, slicedShape, sliceProblem } from "../tensor/tensor.ts";
 

@@ -7,11 +7,17 @@ import type {
 	TensorFile,
 } from "../../../../generated/golden.ts";
 import type { InputConfig } from "../../../core/config/config.ts";
-import { folderName } from "../../../core/config/identity.ts";
+import { folderName } from "../../../core/config/values.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import { fromDType, toDType } from "../../../core/onnx/element-type.ts";
-import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
-import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
+import {
+	feeds,
+	fromDType,
+	type OnnxDim,
+	type OnnxModel,
+	type OnnxValue,
+	toDType,
+} from "../../../core/onnx/model.ts";
+import { formatDims, quoteName } from "../../../core/text/escape.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
 import { formatShape, own, type Tensor } from "../tensor/tensor.ts";

@@ -1,15 +1,13 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
-
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";
 import { customSpecs } from "../compare/check-output.ts";
 import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
-import type { Tensor } from "../tensor/tensor.ts";
-import { ofSlice, own } from "../tensor/tensor.ts";
+import { ofSlice, own, type Tensor } from "../tensor/tensor.ts";
 import { filesContent, isEquivalentGolden, labelsContent } from "./draft.ts";
 
 export interface ReviewInput extends LimitContext {

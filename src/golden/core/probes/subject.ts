@@ -1,11 +1,9 @@
 // Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
-
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig } from "../../../core/config/config.ts";
 import { strippingFlags } from "../../../core/config/tensorrt-settings.ts";
-import { toDType } from "../../../core/onnx/element-type.ts";
 import { valuesOfInputs } from "../../../core/onnx/input-values.ts";
-import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts";
+import { feeds, type OnnxDim, type OnnxModel, toDType } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";

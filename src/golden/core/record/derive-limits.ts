@@ -8,7 +8,7 @@ import type {
 	Tolerance,
 } from "../../../../generated/golden.ts";
 import type { Bound } from "../../../../generated/result.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";

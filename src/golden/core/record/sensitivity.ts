@@ -1,8 +1,7 @@
 // Finds goldens that cannot fail, and cases whose outputs are noise.
-
 import type { GoldenManifest, OutputSlice } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";

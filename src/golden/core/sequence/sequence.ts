@@ -1,9 +1,8 @@
 // Cases that are sequences: the interface that a decoder has over all steps, what each step gets, and what is compared.
 import type { GoldenManifest, Sequence, SequenceState } from "../../../../generated/golden.ts";
 import type { Decoder } from "../../../core/onnx/decoder.ts";
-import { toDType } from "../../../core/onnx/element-type.ts";
-import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { feeds, type OnnxModel, type OnnxValue, toDType } from "../../../core/onnx/model.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { cutRanges, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 
 export type { Sequence };

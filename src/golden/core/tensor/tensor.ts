@@ -1,8 +1,7 @@
 // Entry of tensor/: a tensor in memory, its positions, and the slices that comparators name.
-
 import type { DType, OutputSlice } from "../../../../generated/golden.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
-import type { SchemaProblem } from "../../../core/schema-errors.ts";
+import type { SchemaProblem } from "../../../core/found.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import { isPacked, nibbleAt } from "./small-numbers.ts";
 

@@ -1,5 +1,4 @@
 // Entry of whole-set/: judges all cases of a golden together.
-
 import type {
 	BoxComparatorSpec,
 	Detections,
@@ -9,7 +8,7 @@ import type {
 	Precision,
 } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
-import { quoteName } from "../../../core/onnx/quote.ts";
+import { quoteName } from "../../../core/text/escape.ts";
 import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";

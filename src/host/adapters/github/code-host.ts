@@ -1,6 +1,6 @@
 // GitHub's comments, check runs and issues, and facts about its workflow runs.
 import { fieldsOf, isObject } from "../../../core/found.ts";
-import type { JobExecution } from "../../../core/merge/attempts.ts";
+import type { JobExecution } from "../../../core/merge/parts.ts";
 import type {
 	CodeHost,
 	HostedComment,

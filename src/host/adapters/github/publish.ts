@@ -1,8 +1,7 @@
 // Writes to the workflow run: outputs, annotations, job summary.
-
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import type { Result } from "../../../../generated/result.ts";
-import { annotations } from "../../../core/report/check-run.ts";
+import { annotations } from "../../../core/report/comment.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { log } from "./log.ts";
 

@@ -1,5 +1,4 @@
 // The action in report/: fetches, merges and shows the parts' results.
-
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
@@ -11,9 +10,8 @@ import { collectParts, findSubject, type Subject } from "../../../app/parts.ts";
 import { openTerminal } from "../../../app/terminal.ts";
 import { version } from "../../../app/version.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
-import { dropSuperseded, hasEarlier } from "../../../core/merge/attempts.ts";
 import { mergeResults } from "../../../core/merge/merge.ts";
-import type { PartInput } from "../../../core/merge/parts.ts";
+import { dropSuperseded, hasEarlier, type PartInput } from "../../../core/merge/parts.ts";
 import { parseMatrix } from "../../../core/plan/matrix.ts";
 import { parseReview } from "../../../core/plan/review.ts";
 import { headline } from "../../../core/report/highlights.ts";

@@ -1,8 +1,12 @@
 // Where a result is published, which comments and issues are ours, and the check run of a commit.
 import type { Result } from "../../../../generated/result.ts";
-import { describeCheckRun } from "../../../core/report/check-run.ts";
-import type { AlarmSource } from "../../../core/report/comment.ts";
-import { findMarker, isOwnAuthor, type Marker } from "../../../core/report/comment.ts";
+import {
+	type AlarmSource,
+	describeCheckRun,
+	findMarker,
+	isOwnAuthor,
+	type Marker,
+} from "../../../core/report/comment.ts";
 import type { Shown } from "../../../core/report/markdown.ts";
 import type {
 	ApiFault,

@@ -1,9 +1,8 @@
 // Serves schedules in real worker processes whose TensorRT and clock are stand-ins, so that all figures are exact.
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { poissonArrivals, simulateBatcher } from "../../../../src/core/load/batcher.ts";
 import { closedLoopMs, type LoadRequest, type LoadRun } from "../../../../src/core/load/measured.ts";
-import { schedule } from "../../../../src/core/load/schedule.ts";
+import { poissonArrivals, schedule, simulateBatcher } from "../../../../src/core/load/queues.ts";
 import { quantile } from "../../../../src/core/stats/quantile.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import { type FakePlan, fakeWorker, float32, missing, writePlan } from "../../../support/tensorrt-worker.ts";

@@ -1,19 +1,16 @@
 // How many defects move an output, how many of these the golden notices, and whether that is enough.
-
 import type {
 	GoldenManifest,
 	Precision,
 	SensitivityMiss,
 	SensitivityRecord,
 } from "../../../../../generated/golden.ts";
-import { quoteName } from "../../../../core/onnx/quote.ts";
+import { quoteName } from "../../../../core/text/escape.ts";
 import { counted, listNames } from "../../../../core/text/labels.ts";
 import { isFloating, own } from "../../tensor/tensor.ts";
-import type { RunOutputs } from "../noise-floor.ts";
-import { referencePrecision } from "../noise-floor.ts";
+import { type RunOutputs, referencePrecision } from "../noise-floor.ts";
 import type { Weakness } from "../sensitivity.ts";
-import type { DefectVerdict } from "./judge.ts";
-import { outputDefects, type TriedOutput } from "./judge.ts";
+import { type DefectVerdict, outputDefects, type TriedOutput } from "./judge.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
 export function emptyRecord(

@@ -1,10 +1,9 @@
 // Chooses a generator for each input by its type, its name and what the model does with it, or parses the one given.
-
 import type { DType } from "../../../../../generated/golden.ts";
 import { didYouMean } from "../../../../core/config/did-you-mean.ts";
 import type { InputValues } from "../../../../core/onnx/input-values.ts";
 import type { OnnxDim } from "../../../../core/onnx/model.ts";
-import { quoteName } from "../../../../core/onnx/quote.ts";
+import { quoteName } from "../../../../core/text/escape.ts";
 import { counted, listNames } from "../../../../core/text/labels.ts";
 import { elementCount, isFloating, own } from "../../tensor/tensor.ts";
 import { type GeneratorKind, type GeneratorSpec, generatorKinds, imageLayout } from "./generate.ts";

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { cutAt } from "../../../src/core/onnx/cut.ts";
-import { readsOf, scopesOf } from "../../../src/core/onnx/walk.ts";
+import { cutAt, readsOf, scopesOf } from "../../../src/core/onnx/walk.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../../src/formats/onnx/write.ts";

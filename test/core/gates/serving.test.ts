@@ -1,7 +1,7 @@
 // The gate `payoff`, by tables of comparisons with a sibling.
 import { expect, it } from "vitest";
 import type { Comparison, ErrorRecord } from "../../../generated/result.ts";
-import { judgePayoff } from "../../../src/core/gates/payoff.ts";
+import { judgePayoff } from "../../../src/core/gates/serving.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildComparison } from "../../support/build-result.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { folderName } from "../../../src/core/config/identity.ts";
+import { folderName } from "../../../src/core/config/values.ts";
 
 it.each(["resnet50", "net-1.2", "a_b"])("folderName keeps the plain name %s", (id) => {
 	expect(folderName(id)).toBe(id);

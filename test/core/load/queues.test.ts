@@ -1,7 +1,6 @@
 // The simulated batcher against theory and by properties.
 import { expect, it } from "vitest";
-import { interpolatedMs, poissonArrivals, simulateBatcher } from "../../../src/core/load/batcher.ts";
-import { md1 } from "../../../src/core/load/md1.ts";
+import { interpolatedMs, md1, poissonArrivals, simulateBatcher } from "../../../src/core/load/queues.ts";
 import { quantile } from "../../../src/core/stats/quantile.ts";
 
 const serviceMs = interpolatedMs([

@@ -5,8 +5,8 @@ import {
 	hasEarlier,
 	type JobExecution,
 	type JobHistory,
-} from "../../../src/core/merge/attempts.ts";
-import type { PartInput } from "../../../src/core/merge/parts.ts";
+	type PartInput,
+} from "../../../src/core/merge/parts.ts";
 import { buildResult } from "../../support/build-result.ts";
 
 function part(run: Partial<WorkflowJob> | null = {}): PartInput {
