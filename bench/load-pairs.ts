@@ -14,7 +14,7 @@ import { chosenMachine } from "../src/app/choose-backend.ts";
 import { gate } from "../src/app/gate.ts";
 import { gpuWatch } from "../src/app/gpu.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
-import { defaultMeasure, defaultSettings } from "../src/core/config/defaults.ts";
+import { defaultMeasure, defaultSettings } from "../src/core/config/config.ts";
 import { closedLoopMs, judgePoint, type LoadRun, type ServedRun } from "../src/core/load/measured.ts";
 import { quantile } from "../src/core/stats/quantile.ts";
 import { uniformSource } from "../src/core/stats/random.ts";

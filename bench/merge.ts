@@ -1,9 +1,8 @@
 // How long 200 jobs of 50 workloads take to merge: parse, check, merge, render. Limit: 5 s.
-
 import type { Result, WorkloadResult } from "../generated/result.ts";
 import { mergeResults } from "../src/core/merge/merge.ts";
+import { renderJunit } from "../src/core/report/exports/checks.ts";
 import { renderHtml } from "../src/core/report/html/report.ts";
-import { renderJunit } from "../src/core/report/junit.ts";
 import { renderMarkdown } from "../src/core/report/markdown.ts";
 import { parseResult } from "../src/core/report/parse-result.ts";
 import {

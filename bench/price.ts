@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chooseRunLength, pilotMs, type RunLength } from "../src/core/compare/run-length.ts";
-import { defaultMeasure } from "../src/core/config/defaults.ts";
+import { defaultMeasure } from "../src/core/config/config.ts";
 import { median } from "../src/core/stats/quantile.ts";
 import type { Backend } from "../src/ports/backend.ts";
 import { runReplayed } from "./replayed-project.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { type Counter, halfInstructions } from "../../scripts/wasm/count.ts";
 import { classes } from "../../scripts/wasm/operators.ts";
 import { withCounters } from "../../scripts/wasm/runtime.ts";
-import { fillInput } from "../../src/core/fill.ts";
+import { fillInput } from "../../src/core/timed-inputs.ts";
 import { runTool } from "../zoo/fetch.ts";
 import { open, python, type Subject, scratch, scriptOf, zooModels } from "./setup.ts";
 

@@ -7,8 +7,7 @@ import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Work } from "../../src/core/compare/work.ts";
-import { toDType } from "../../src/core/onnx/element-type.ts";
-import { feeds } from "../../src/core/onnx/model.ts";
+import { feeds, toDType } from "../../src/core/onnx/model.ts";
 import type { Backend, BuiltEngine, CountJob, TimedInput } from "../../src/ports/backend.ts";
 import { fetchModel, runTool, type ZooModel } from "../zoo/fetch.ts";
 

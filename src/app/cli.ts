@@ -1,7 +1,9 @@
 // The commands, each loaded when it is called.
-import { didYouMean } from "../core/config/did-you-mean.ts";
+
 import { ConfigError, ToolError } from "../core/errors.ts";
+import { didYouMean } from "../core/found.ts";
 import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
+
 import * as golden from "./commands/golden-tables.ts";
 import * as history from "./commands/history-tables.ts";
 import * as own from "./commands/machine-tables.ts";

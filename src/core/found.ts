@@ -1,8 +1,5 @@
-// Describes what was found instead of something else, and reduces the errors of a schema to one, with the nearest key.
-
+// Describes what was found instead of something else: where, by JSON pointer (RFC 6901), and near which known word; reduces the errors of a schema to one.
 import type { ErrorObject } from "ajv";
-import { didYouMean } from "./config/did-you-mean.ts";
-import { childPointer, formatName, parentPointer, parsePointer, valueAt } from "./config/pointer.ts";
 import { cleanText, shorten } from "./text/escape.ts";
 import { counted } from "./text/labels.ts";
 
@@ -137,4 +134,100 @@ function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown) {
 
 function stringsOf(value: unknown) {
 	return Array.isArray(value) ? value.map(String) : [];
+}
+
+export function childPointer(pointer: string, key: string | number): string {
+	return `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+export function parsePointer(pointer: string): string[] {
+	return pointer
+		.split("/")
+		.slice(1)
+		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+export function valueAt(root: unknown, pointer: string): unknown {
+	const own = (value: unknown, key: string) =>
+		typeof value === "object" && value !== null && Object.hasOwn(value, key)
+			? (value as Record<string, unknown>)[key]
+			: undefined;
+	return parsePointer(pointer).reduce(own, root);
+}
+
+export function parentPointer(pointer: string): string | undefined {
+	const at = pointer.lastIndexOf("/");
+	return at < 0 ? undefined : pointer.slice(0, at);
+}
+
+const listKeys =
+	"workloads pairs shape plugins profiles flags runners labels env together accept only command".split(" ");
+const isIndex = (part: string) => /^\d+$/.test(part);
+const maxNameChars = 60;
+
+/** `/models/resnet50/workloads/0/batch` becomes `models.resnet50.workloads[0].batch`. */
+export function formatPointer(pointer: string): string {
+	const parts = parsePointer(pointer);
+	if (parts.length === 0) return "the file";
+	const formatted = parts.map((part, index) => {
+		const list = parts.slice(0, index).findLast((above) => !isIndex(above));
+		if (isIndex(part) && listKeys.includes(list ?? "")) return `[${part}]`;
+		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
+		return `[${formatName(part)}]`;
+	});
+	return formatted.join("").replace(/^\./, "");
+}
+
+export function formatName(name: string): string {
+	return JSON.stringify(cleanText(shorten(name, maxNameChars)));
+}
+
+const mostWordChars = 40;
+const maxKnown = 200;
+
+/** Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps cost 1. */
+export function editDistance(left: string, right: string): number {
+	let beforeLast: number[] = [];
+	let last = Array.from({ length: right.length + 1 }, (_, column) => column);
+	for (let row = 1; row <= left.length; row += 1) {
+		const current = [row];
+		for (let column = 1; column <= right.length; column += 1) {
+			const same = left[row - 1] === right[column - 1];
+			const swapped =
+				row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+			current.push(
+				Math.min(
+					(last[column] ?? 0) + 1,
+					(current[column - 1] ?? 0) + 1,
+					(last[column - 1] ?? 0) + (same ? 0 : 1),
+					swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+				),
+			);
+		}
+		[beforeLast, last] = [last, current];
+	}
+	return last[right.length] ?? 0;
+}
+
+export function didYouMean(word: string, known: readonly string[]): string | undefined {
+	if (word.length === 0 || word.length > mostWordChars) return undefined;
+	const simplify = (text: string) => text.toLowerCase().replace(/[-_ .]/g, "");
+	const wanted = simplify(word);
+	let best: { candidate: string; distance: number } | undefined;
+	for (const candidate of known.slice(0, maxKnown)) {
+		if (candidate.length > mostWordChars || candidate === word) continue;
+		const distance = editDistance(wanted, simplify(candidate));
+		const allowed = Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
+		if (distance <= allowed && distance < (best?.distance ?? Infinity)) best = { candidate, distance };
+	}
+	return best?.candidate;
+}
+
+export function suggest(
+	word: string,
+	known: readonly string[],
+	fix: string,
+): { fix: string; meant?: string } {
+	const meant = didYouMean(word, known);
+	return meant === undefined ? { fix } : { fix: `Write ${meant}.`, meant };
 }

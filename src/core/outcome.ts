@@ -1,13 +1,13 @@
-// Folds gates into the outcome of a run, and makes the result of a run that could not start.
+// Folds gates into the outcome of a run; the lists of a result, and the result of a run that could not start.
 import type {
 	ArmSource,
+	BackendFacts,
 	ErrorRecord,
 	GateResult,
 	Outcome,
 	Result,
 	WorkflowJob,
 } from "../../generated/result.ts";
-import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./text/labels.ts";
 
 /** Nothing compared is an error, never a pass. */
@@ -36,6 +36,10 @@ export function outcomeOf({
 	return { outcome, ...(failureKind && { failureKind }) };
 }
 
+export const unknownBackend = {
+	...{ kind: "tensorrt", name: "TensorRT", version: "unknown", device: "unknown" },
+} as const satisfies BackendFacts;
+
 interface KnownBefore {
 	version: string;
 	startedAt: string;
@@ -58,7 +62,7 @@ export function resultWithoutRun(
 		startedAt,
 		durationMs: 0,
 		childMs: 0,
-		backend: mergeBackends([]),
+		backend: unknownBackend,
 		environment: {},
 		arms: { base: null, head },
 		config: { path: configPath },
@@ -66,4 +70,39 @@ export function resultWithoutRun(
 		errors: [...errors],
 		files,
 	};
+}
+
+/** Left out of the result while they are empty. */
+export const optionalLists = [
+	"interfaceChanges",
+	"recipeChanges",
+	"graphCosts",
+	"goldenChanges",
+	"probes",
+	"bisections",
+	"sweeps",
+	"siblings",
+	"startUps",
+	"memoryGrowths",
+	"loads",
+	"measuredLoads",
+	"together",
+] as const satisfies readonly (keyof Result)[];
+
+export const recordLists = [
+	"findings",
+	"builds",
+	"golden",
+	"workloads",
+	"gates",
+	"errors",
+	...optionalLists,
+] as const satisfies readonly (keyof Result)[];
+
+type OptionalLists = Required<Pick<Result, (typeof optionalLists)[number]>>;
+
+export function filledLists(lists: OptionalLists): Pick<Result, (typeof optionalLists)[number]> {
+	return Object.fromEntries(
+		optionalLists.map((key) => [key, lists[key].length === 0 ? undefined : lists[key]]),
+	);
 }

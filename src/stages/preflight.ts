@@ -1,7 +1,6 @@
 // Checks each model before any engine is built.
-
 import type { BackendFacts, Finding } from "../../generated/result.ts";
-import { formatPointer } from "../core/config/pointer.ts";
+import { formatPointer } from "../core/found.ts";
 import { findingKey, preflight as findingsOf } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";

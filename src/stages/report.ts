@@ -1,12 +1,13 @@
 // Writes a result and its reports, and lists the files of a run.
-
 import type { Result } from "../../generated/result.ts";
-import { renderCsv } from "../core/report/exports/csv.ts";
-import { renderManifest } from "../core/report/exports/manifest.ts";
-import { renderCodeQuality, renderSarif } from "../core/report/exports/sarif.ts";
-import { renderBencher, renderBenchmark, renderMetrics } from "../core/report/exports/trackers.ts";
+import {
+	renderCodeQuality,
+	renderJunit,
+	renderManifest,
+	renderSarif,
+} from "../core/report/exports/checks.ts";
+import { renderBencher, renderBenchmark, renderCsv, renderMetrics } from "../core/report/exports/figures.ts";
 import { renderHtml } from "../core/report/html/report.ts";
-import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
 import type { Files } from "../ports/world.ts";
 

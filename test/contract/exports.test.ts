@@ -6,9 +6,13 @@ import { describe, expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { configCodes } from "../../src/core/errors.ts";
-import { helpUri, renderCodeQuality, renderSarif } from "../../src/core/report/exports/sarif.ts";
-import { renderBencher, renderBenchmark, renderMetrics } from "../../src/core/report/exports/trackers.ts";
-import { renderJunit } from "../../src/core/report/junit.ts";
+import {
+	helpUri,
+	renderCodeQuality,
+	renderJunit,
+	renderSarif,
+} from "../../src/core/report/exports/checks.ts";
+import { renderBencher, renderBenchmark, renderMetrics } from "../../src/core/report/exports/figures.ts";
 import { reportFiles, writeReport } from "../../src/stages/report.ts";
 import { buildResult } from "../support/build-result.ts";
 import { temporaryFolder } from "../support/project.ts";

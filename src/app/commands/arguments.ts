@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
-import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/found.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 import { wrapText } from "../../core/report/terminal.ts";
 

@@ -1,5 +1,5 @@
 // Finds sizes that a model runs with, for a config that nobody wrote yet.
-import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
+import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/dims.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import {
 	bindShapes,

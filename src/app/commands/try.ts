@@ -6,7 +6,7 @@ import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
-import { findDims } from "../../core/config/find-dims.ts";
+import { findDims } from "../../core/config/dims.ts";
 import { modelLines, precisionVariants, type Variant } from "../../core/config/tune.ts";
 import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { bindShapes, fillShapes } from "../../core/onnx/input-shapes/bind.ts";

@@ -5,7 +5,7 @@ import type { Result, WorkloadResult } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readPatterns } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { findDims } from "../../core/config/find-dims.ts";
+import { findDims } from "../../core/config/dims.ts";
 import {
 	modelLines,
 	precisionVariants,
@@ -15,7 +15,7 @@ import {
 	type Variant,
 } from "../../core/config/tune.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { joinRuns } from "../../core/merge/runs.ts";
+import { joinRuns } from "../../core/merge/join.ts";
 import { reportContext } from "../../core/report/highlights.ts";
 import { fullDetail } from "../../core/report/section.ts";
 import { siblingFamilies, siblingSection } from "../../core/report/sections/siblings.ts";

@@ -1,7 +1,7 @@
 // Parses the file of `trtgate verdict`.
-import { childPointer } from "../config/pointer.ts";
+
 import { ConfigError } from "../errors.ts";
-import { describeFound, describeJsonFault, isObject } from "../found.ts";
+import { childPointer, describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Pair } from "./pairs.ts";
 
 const defaultMinimalEffect = 0.02;

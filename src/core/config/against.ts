@@ -1,8 +1,8 @@
 // Siblings: engines of one model of which one names the other under `against`, and has to be faster.
+
+import { formatName, suggest } from "../found.ts";
 import { groupBy } from "../group.ts";
 import type { EngineConfig, ModelConfig, WorkloadConfig } from "./config.ts";
-import { suggest } from "./did-you-mean.ts";
-import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 
 /** Equal for workloads of the same sizes, streams and pace, whatever they are called. */

@@ -1,9 +1,9 @@
 // Merges limits, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
 import type { GatesFile } from "../../../generated/config.ts";
+import { childPointer, valueAt } from "../found.ts";
 import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
-import { childPointer, valueAt } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 import { parseDuration, parseRate, parseShare, parseSize } from "./values.ts";
 

@@ -3,7 +3,7 @@ import { findDecoder } from "../onnx/decoder.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName, flowYaml, withoutInvisible, yamlText } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
-import { type FoundDim, type FoundDims, findDims, type KnownSizes, shortRange } from "./find-dims.ts";
+import { type FoundDim, type FoundDims, findDims, type KnownSizes, shortRange } from "./dims.ts";
 import { folderName, isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
 

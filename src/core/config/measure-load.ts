@@ -1,9 +1,8 @@
 // Resolves `measure.load`: how requests arrive, and when they are served.
 import type { LoadFile } from "../../../generated/config.ts";
+import { formatName, suggest } from "../found.ts";
 import { listNames } from "../text/labels.ts";
 import { defaultMeasure, type LoadConfig, type ModelConfig } from "./config.ts";
-import { suggest } from "./did-you-mean.ts";
-import { formatName } from "./pointer.ts";
 import type { Resolution } from "./source.ts";
 import { checkPath, parseDuration, parseShare } from "./values.ts";
 

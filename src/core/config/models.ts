@@ -1,5 +1,6 @@
 // Resolves models and their engines, which inherit dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
+import { childPointer, formatName, suggest } from "../found.ts";
 import { isRunnerVariable } from "../variables.ts";
 import { checkAgainst } from "./against.ts";
 import {
@@ -11,10 +12,8 @@ import {
 	type PrepareConfig,
 	type ProbesConfig,
 } from "./config.ts";
-import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
-import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { checkOnnx, resolveTensorRt, resolveVersions } from "./tensorrt-settings.ts";
 import { checkName, checkPath, folderName } from "./values.ts";

@@ -2,6 +2,7 @@
 import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
 import type { ConfigError } from "../errors.ts";
+import { childPointer, parsePointer } from "../found.ts";
 import {
 	type AcceptedChange,
 	type CommandConfig,
@@ -16,7 +17,6 @@ import {
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { resolveLoad } from "./measure-load.ts";
 import { readProbes, resolveModels } from "./models.ts";
-import { childPointer, parsePointer } from "./pointer.ts";
 import { type SchemaNode, schemaFor, toProblems } from "./schema-errors.ts";
 import {
 	collect,

@@ -2,9 +2,15 @@
 
 import type { ErrorObject } from "ajv";
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { expectedOf } from "../found.ts";
-import { didYouMean, suggest } from "./did-you-mean.ts";
-import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
+import {
+	childPointer,
+	didYouMean,
+	expectedOf,
+	parentPointer,
+	parsePointer,
+	suggest,
+	valueAt,
+} from "../found.ts";
 import type { Problem } from "./source.ts";
 import { hintForFlagKey } from "./tensorrt-settings.ts";
 import { describeGot, prebuiltFix } from "./values.ts";

@@ -1,11 +1,10 @@
 // Selects engines by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
 import { ConfigError } from "../errors.ts";
+import { didYouMean, formatName } from "../found.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
-import { didYouMean } from "./did-you-mean.ts";
 import { fixedRange } from "./dims.ts";
-import { formatName } from "./pointer.ts";
 
 const maxPatterns = 1000;
 const maxPatternChars = 700;

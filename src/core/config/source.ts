@@ -1,9 +1,9 @@
 // Where values of the config come from, and problems as errors with their places.
 import type { Location } from "../../../generated/result.ts";
 import { type ConfigCode, ConfigError } from "../errors.ts";
+import { formatPointer, parentPointer } from "../found.ts";
 import { cleanText } from "../text/escape.ts";
 import type { Config, Occasion, Source } from "./config.ts";
-import { formatPointer, parentPointer } from "./pointer.ts";
 
 const occasionLabels: Readonly<Record<Occasion, string>> = {
 	release: "default on a release",

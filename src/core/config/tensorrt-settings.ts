@@ -7,6 +7,7 @@ import type {
 	PluginFile,
 } from "../../../generated/config.ts";
 import { ConfigError } from "../errors.ts";
+import { childPointer } from "../found.ts";
 import { listNames } from "../text/labels.ts";
 import type {
 	CalibrationConfig,
@@ -16,7 +17,6 @@ import type {
 	TensorRtConfig,
 	VersionedFile,
 } from "./config.ts";
-import { childPointer } from "./pointer.ts";
 import { placeOf, type Resolution, resolveEach } from "./source.ts";
 import { checkPath, describeGot, parseSize, prebuiltFix } from "./values.ts";
 

@@ -5,7 +5,7 @@ import type { InspectedModel } from "../onnx/model.ts";
 import { preflight } from "../onnx/preflight.ts";
 import type { WeightPattern } from "../onnx/sparsity.ts";
 import { flowYaml, yamlText } from "../text/escape.ts";
-import { type FoundDims, shortRange } from "./find-dims.ts";
+import { type FoundDims, shortRange } from "./dims.ts";
 
 export interface Variant {
 	name: string;

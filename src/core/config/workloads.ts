@@ -1,12 +1,11 @@
 // Resolves workloads such as `{ batch: 8, streams: 2 }`.
 import type { DecoderFile, WorkloadFile } from "../../../generated/config.ts";
+import { childPointer, formatName, suggest } from "../found.ts";
 import { decoderDims } from "../onnx/decoder.ts";
 import { listNames } from "../text/labels.ts";
 import type { SweepConfig, WorkloadConfig } from "./config.ts";
-import { suggest } from "./did-you-mean.ts";
 import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
-import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./source.ts";
 import { checkName, parseDuration } from "./values.ts";
 

@@ -17,7 +17,7 @@ import {
 	type YAMLSeq,
 } from "yaml";
 import { ConfigError } from "../errors.ts";
-import { childPointer, formatName } from "./pointer.ts";
+import { childPointer, formatName } from "../found.ts";
 import { type EntryPosition, formatLocation, type Position } from "./source.ts";
 
 const maxChars = 1_000_000;

@@ -1,5 +1,6 @@
-// Joins facts that the parts report about their job: a common value, the common part, or a list.
+// Joins facts that parts report about their job, and two runs of one machine that share engines.
 import type { BackendFacts, Result } from "../../../generated/result.ts";
+import { outcomeOf, unknownBackend } from "../outcome.ts";
 import { cleanName } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 
@@ -14,15 +15,16 @@ function listed(values: readonly string[]) {
 }
 
 export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
-	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
+	if (backends.length === 0) return unknownBackend;
+	const onTensorRt = backends.some(({ kind }) => kind === "tensorrt");
 	const caveats = distinct(backends.flatMap(({ caveat }) => caveat ?? []));
 	const everywhere = backends.every(({ caveat }) => caveat !== undefined);
 	return {
 		kind: onTensorRt ? "tensorrt" : "onnxruntime",
-		name: backends.length === 0 ? "TensorRT" : listed(backends.map(({ name }) => name)),
-		version: backends.length === 0 ? "unknown" : listed(backends.map(({ version }) => version)),
-		device: backends.length === 0 ? "unknown" : listed(backends.map(({ device }) => device)),
-		...(caveats.length === 0 ? {} : { caveat: `${everywhere ? "" : "in part "}${caveats.join(", ")}` }),
+		name: listed(backends.map(({ name }) => name)),
+		version: listed(backends.map(({ version }) => version)),
+		device: listed(backends.map(({ device }) => device)),
+		...(caveats.length > 0 && { caveat: `${everywhere ? "" : "in part "}${caveats.join(", ")}` }),
 	};
 }
 
@@ -52,4 +54,27 @@ export function mergeNotes(parts: readonly { name: string; result: Pick<Result, 
 		if (names.size === parts.length) return note;
 		return `${listed([...names].map((name) => cleanName(name, 60)))}: ${note}`;
 	});
+}
+
+const listKeys = ["builds", "golden", "siblings", "workloads", "gates"] as const;
+
+export function joinRuns(first: Result, second: Result): Result {
+	const lists = listKeys.map((key) => {
+		const keyOf = (item: object) => {
+			const { model, engine, arm, workload, case: id, gate } = item as Readonly<Record<string, unknown>>;
+			return JSON.stringify([model, engine, arm, workload, id, gate]);
+		};
+		const own: readonly object[] = first[key] ?? [];
+		const known = new Set(own.map(keyOf));
+		return [key, [...own, ...(second[key] ?? []).filter((item) => !known.has(keyOf(item)))]];
+	});
+	const joined: Result = {
+		...first,
+		...Object.fromEntries(lists),
+		durationMs: first.durationMs + second.durationMs,
+		childMs: first.childMs + second.childMs,
+		errors: [...first.errors, ...second.errors],
+		notes: [...new Set([...first.notes, ...second.notes])],
+	};
+	return { ...joined, ...outcomeOf(joined) };
 }

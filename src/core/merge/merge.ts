@@ -1,8 +1,7 @@
 // Merges the results of several jobs into one that shows every part and mixes no figures.
 import type { GateResult, Part, Result, WorkloadResult } from "../../../generated/result.ts";
 import { inputKinds } from "../input-kind.ts";
-import { failureKindOf, foldOutcome } from "../outcome.ts";
-import { optionalLists, recordLists } from "../result-lists.ts";
+import { failureKindOf, foldOutcome, optionalLists, recordLists } from "../outcome.ts";
 import { present, worstOutcome } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";

@@ -5,7 +5,7 @@ import { groupBy } from "../group.ts";
 import { upgradesOf } from "../merge/upgrade.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
 import { counted, present, subjectName, subjectOf } from "../text/labels.ts";
-import { backendOfRow, gateLabel } from "./facts.ts";
+import { backendOfRow, gateLabel, workloadRows } from "./facts.ts";
 import {
 	briefTitle,
 	engineKey,
@@ -17,7 +17,6 @@ import {
 	type Highlight,
 	severityOrder,
 } from "./highlight.ts";
-import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 

@@ -2,9 +2,9 @@
 import type { Result } from "../../../generated/result.ts";
 import { dash } from "../compare/sentence.ts";
 import type { Tone } from "../text/labels.ts";
+import type { WorkloadRow } from "./facts.ts";
 import type { GateIndex, Highlight } from "./highlight.ts";
 import type { Markup, Piece } from "./html/markup.ts";
-import type { WorkloadRow } from "./rows.ts";
 
 export interface ReportContext {
 	result: Result;

@@ -1,6 +1,6 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
 import type { DType, TensorFile } from "../../../generated/golden.ts";
-import { formatName } from "../../core/config/pointer.ts";
+import { formatName } from "../../core/found.ts";
 import { isPacked, isSmall, nibbleAt } from "../../golden/core/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";

@@ -1,7 +1,7 @@
 // The only error of tensor files: what was expected, what was found, and what to do.
 import type { TensorFile } from "../../../generated/golden.ts";
-import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { formatName } from "../../core/found.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { formatShape } from "../../golden/core/tensor/tensor.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { formatPointer } from "../../../src/core/config/pointer.ts";
 import { locate } from "../../../src/core/config/source.ts";
+import { formatPointer } from "../../../src/core/found.ts";
 import { loaded, refusalOf, refused, withModel } from "./load.ts";
 
 it.each([

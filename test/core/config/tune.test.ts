@@ -1,6 +1,6 @@
 // The variants that tune tries, and the configs of its runs.
 import { expect, it } from "vitest";
-import { type FoundDims, findDims } from "../../../src/core/config/find-dims.ts";
+import { type FoundDims, findDims } from "../../../src/core/config/dims.ts";
 import { modelLines, precisionVariants, sparseVariant, tuneConfig } from "../../../src/core/config/tune.ts";
 import { inspectedOf, type ModelInit, modelOf } from "../../support/onnx-writer.ts";
 import { loaded } from "./load.ts";

@@ -1,11 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ErrorRecord, Finding, Result } from "../../../generated/result.ts";
-import { renderCsv } from "../../../src/core/report/exports/csv.ts";
-import { predicateType, renderManifest } from "../../../src/core/report/exports/manifest.ts";
-import { renderSarif } from "../../../src/core/report/exports/sarif.ts";
-import { headFigures, renderBencher, renderBenchmark } from "../../../src/core/report/exports/trackers.ts";
-import { renderJunit } from "../../../src/core/report/junit.ts";
+import {
+	predicateType,
+	renderJunit,
+	renderManifest,
+	renderSarif,
+} from "../../../src/core/report/exports/checks.ts";
+import {
+	headFigures,
+	renderBencher,
+	renderBenchmark,
+	renderCsv,
+} from "../../../src/core/report/exports/figures.ts";
 import { anyText } from "../../support/any-text.ts";
 import {
 	buildBuild,

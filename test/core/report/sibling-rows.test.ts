@@ -1,8 +1,8 @@
 // Which engines of a family are best, and what is known of each.
 import { expect, it } from "vitest";
 import type { GoldenVerdict, Result, SiblingResult } from "../../../generated/result.ts";
+import { joinRuns } from "../../../src/core/merge/join.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
-import { joinRuns } from "../../../src/core/merge/runs.ts";
 import { siblingFamilies } from "../../../src/core/report/sections/siblings.ts";
 import {
 	buildBuild,

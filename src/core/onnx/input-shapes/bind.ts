@@ -1,7 +1,7 @@
 // Binds the axes of a model's inputs to the sizes that a configuration, options or real inputs give.
-import { didYouMean } from "../../config/did-you-mean.ts";
-import { childPointer } from "../../config/pointer.ts";
+
 import { ConfigError } from "../../errors.ts";
+import { childPointer, didYouMean } from "../../found.ts";
 import { groupBy } from "../../group.ts";
 import { formatDims, quoteName } from "../../text/escape.ts";
 import { listNames } from "../../text/labels.ts";

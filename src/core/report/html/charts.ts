@@ -6,7 +6,7 @@ import { comparedOf } from "../../stats/summary.ts";
 import { cleanName, shorten } from "../../text/escape.ts";
 import { present } from "../../text/labels.ts";
 import { formatCount, formatLimit, formatMs, formatPercent, formatValue } from "../../text/units.ts";
-import { isCounted, type WorkloadRow } from "../rows.ts";
+import { isCounted, type WorkloadRow } from "../facts.ts";
 import { at, html, linearScale, type Markup, type Piece, roundTicks, type Scale } from "./markup.ts";
 
 type Frame = Record<"width" | "height" | "left" | "right" | "top" | "bottom", number>;

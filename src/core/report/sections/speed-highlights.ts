@@ -25,7 +25,7 @@ import {
 } from "../../text/labels.ts";
 import { formatBytes, formatLimit, formatMs, formatPercent, formatWork } from "../../text/units.ts";
 import { accountSentences, causePhrase, causeSentences, nextStep } from "../engine-text.ts";
-import { backendOfRow } from "../facts.ts";
+import { backendOfRow, memoryText, speedGate } from "../facts.ts";
 import {
 	commonSubject,
 	engineKey,
@@ -35,7 +35,6 @@ import {
 	type HighlightSeverity,
 	restName,
 } from "../highlight.ts";
-import { memoryText, speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;

@@ -23,12 +23,11 @@ import {
 } from "../../text/labels.ts";
 import { formatMs } from "../../text/units.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
-import { backendOfRow } from "../facts.ts";
+import { armTitle, backendOfRow, isCounted, type WorkloadRow } from "../facts.ts";
 import { figureBlocks, runBlocks } from "../figures.ts";
 import { engineKey } from "../highlight.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/charts.ts";
 import { html, nameOf } from "../html/markup.ts";
-import { armTitle, isCounted, type WorkloadRow } from "../rows.ts";
 import {
 	type Block,
 	type Column,

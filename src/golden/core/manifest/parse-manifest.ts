@@ -11,9 +11,14 @@ import type {
 } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
-import { childPointer, formatName } from "../../../core/config/pointer.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import { describeJsonFault, type SchemaProblem, toProblem } from "../../../core/found.ts";
+import {
+	childPointer,
+	describeJsonFault,
+	formatName,
+	type SchemaProblem,
+	toProblem,
+} from "../../../core/found.ts";
 import { describeInvisible } from "../../../core/text/escape.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
 import { axisFromStart, elementCount, isFloating, own, slicedShape, tensorBytes } from "../tensor/tensor.ts";

@@ -1,6 +1,6 @@
 // Chooses a generator for each input by its type, its name and what the model does with it, or parses the one given.
 import type { DType } from "../../../../../generated/golden.ts";
-import { didYouMean } from "../../../../core/config/did-you-mean.ts";
+import { didYouMean } from "../../../../core/found.ts";
 import type { InputValues } from "../../../../core/onnx/input-values.ts";
 import type { OnnxDim } from "../../../../core/onnx/model.ts";
 import { quoteName } from "../../../../core/text/escape.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean, editDistance } from "../../../src/core/config/did-you-mean.ts";
+import { didYouMean, editDistance } from "../../src/core/found.ts";
 
 it.each([
 	["", "", 0],

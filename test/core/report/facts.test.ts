@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
-import { renderCsv } from "../../../src/core/report/exports/csv.ts";
+import { renderCsv } from "../../../src/core/report/exports/figures.ts";
+import { workloadRows } from "../../../src/core/report/facts.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { workloadRows } from "../../../src/core/report/rows.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult, buildRuns, buildWorkload } from "../../support/build-result.ts";
 import { readCsv } from "../../support/read-csv.ts";

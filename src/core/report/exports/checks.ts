@@ -1,7 +1,17 @@
-// Findings about models and the config as SARIF 2.1.0, for code scanning and editors.
-import type { Finding, Location, Result } from "../../../../generated/result.ts";
-import { cleanMessage, cleanText, jsonText, shorten } from "../../text/escape.ts";
-import { subjectName } from "../../text/labels.ts";
+// What was judged, for other programs: SARIF, GitLab's Code Quality, JUnit XML, and a manifest for a release.
+import type {
+	BuildRecord,
+	Finding,
+	GateResult,
+	GateStatus,
+	Location,
+	Result,
+} from "../../../../generated/result.ts";
+import { cleanMessage, cleanName, cleanText, escapeXml, jsonText, shorten } from "../../text/escape.ts";
+import { gateTitle, subjectName } from "../../text/labels.ts";
+import { backendOf, gateLabel } from "../facts.ts";
+import { caseVerdicts } from "../golden-format.ts";
+import { engineKey } from "../highlight.ts";
 
 type Page = keyof typeof pages;
 
@@ -135,4 +145,106 @@ const pages = { errors: "troubleshooting.md", findings: "troubleshooting/preflig
 /** The code is the anchor of its heading; null is the page itself. */
 export function helpUri(code: string | null, page: Page): string {
 	return `${documentation}/${pages[page]}${code === null ? "" : `#${encodeURIComponent(code)}`}`;
+}
+
+function attributes(values: Readonly<Record<string, string | number>>) {
+	return Object.entries(values)
+		.map(([name, value]) => ` ${name}="${escapeXml(String(value))}"`)
+		.join("");
+}
+
+function element(tag: string, message: string, type: string) {
+	return `<${tag}${attributes({ message: cleanMessage(message, 1000), type })}/>`;
+}
+
+function testcase(classname: string, name: string, body: string) {
+	const head = `\t\t<testcase${attributes({ classname, name })}`;
+	return body === "" ? `${head}/>` : `${head}>${body}</testcase>`;
+}
+
+/** JUnit has no warning: the case passes with a message. Skipped is never shown as passed. */
+const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
+	pass: () => "",
+	warn: ({ message }) => `<system-out>${escapeXml(`Warning: ${cleanMessage(message, 1000)}`)}</system-out>`,
+	fail: ({ message, gate }) => element("failure", message, gate),
+	inconclusive: ({ message, gate }) => element("skipped", `Inconclusive: ${message}`, gate),
+	error: ({ message, gate }) => element("error", message, gate),
+};
+
+function gateCase(gate: GateResult, result: Result) {
+	const place = [gate.engine, gate.workload, gate.case]
+		.filter((part) => part !== undefined)
+		.map((part) => cleanName(part));
+	const part = gate.part === undefined ? "" : ` (${cleanName(gate.part, 60)})`;
+	const name = [gateLabel(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
+	return testcase(cleanName(gate.model), name, bodies[gate.status](gate));
+}
+
+export function renderJunit(result: Result): string {
+	const { gates, backend, startedAt, durationMs } = result;
+	// A fault of GitHub never changes the outcome.
+	const errors = result.errors.filter((error) => error.kind !== "github");
+	const count = (status: GateStatus) => gates.filter((gate) => gate.status === status).length;
+	// The format knows a file of the suite, not of a case.
+	const [file, second] = new Set(gates.flatMap(({ location }) => location?.path ?? []));
+	const suite = attributes({
+		name: gateTitle(backend),
+		tests: gates.length + errors.length,
+		failures: count("fail"),
+		errors: count("error") + errors.length,
+		skipped: count("inconclusive"),
+		timestamp: startedAt,
+		time: (durationMs / 1000).toFixed(3),
+		...(file === undefined || second !== undefined ? {} : { file }),
+	});
+	return [
+		'<?xml version="1.0" encoding="UTF-8"?>',
+		"<testsuites>",
+		`\t<testsuite${suite}>`,
+		...gates.map((gate) => gateCase(gate, result)),
+		...errors.map((error) =>
+			testcase("errors", subjectName(error) || "the run", element("error", error.message, error.code)),
+		),
+		"\t</testsuite>",
+		"</testsuites>",
+		"",
+	].join("\n");
+}
+
+export const predicateType = "https://github.com/trtgate/trtgate/manifest/v1";
+
+export function renderManifest(result: Result): string {
+	const { outcome, tool, startedAt, backend, environment, config, arms, gates } = result;
+	const notPassing = gates
+		.filter(({ status }) => status !== "pass")
+		.map(({ gate, status, model, engine }) => ({ gate, status, model, engine }));
+	const manifest = {
+		predicateType,
+		outcome,
+		gates: { total: gates.length, notPassing },
+		trtgate: tool.version,
+		startedAt,
+		commit: arms.head.commit,
+		comparedWith: arms.base?.commit ?? arms.base?.label ?? null,
+		config: { path: config.path, sha256: config.sha256 },
+		backend,
+		environment,
+		engines: result.builds
+			.filter(({ arm, state }) => arm === "head" && state === "built")
+			.map((build) => engineOf(build, result)),
+	};
+	return jsonText(manifest);
+}
+
+function engineOf(build: BuildRecord, result: Result) {
+	const { model, engine, part, precision, engineSha256, engineBytes, recipe, durationMs } = build;
+	const verdicts = result.golden.filter((verdict) => engineKey(verdict) === engineKey(build));
+	return {
+		...{ model, engine, part, precision, engineSha256, engineBytes },
+		file: build.enginePath?.replace(/^.*\/engines\//, ""),
+		onnxSha256: build.modelSha256,
+		...{ recipe, durationMs, fromCache: build.fromCache ?? false },
+		goldens: [...new Set(verdicts.flatMap(({ golden }) => golden ?? []))],
+		goldenCases: caseVerdicts(verdicts).map((verdict) => ({ case: verdict.case, state: verdict.state })),
+	};
 }
