@@ -22,7 +22,6 @@ export function hitSameLimit(build: BuildRecord, other: BuildRecord | undefined)
 	);
 }
 
-/** Each once, even if both sides fail the same way. */
 export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	const faults = new Map<string, ErrorRecord>();
 	for (const { failure, model, engine, arm, log } of builds) {

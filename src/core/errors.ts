@@ -120,7 +120,6 @@ export function faultOf<Code extends string>({
 	return { code, message, fix, location, pointer, excerpt, log };
 }
 
-/** Turns faults of the machine into values; rethrows all others. */
 export function asFailure(error: unknown): Fault<ToolCode> {
 	if (error instanceof ToolError) return faultOf(error);
 	throw error;

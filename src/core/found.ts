@@ -35,13 +35,11 @@ export interface SchemaProblem {
 	fix?: string;
 }
 
-/** `what` includes its article. */
 interface Described {
 	schema: unknown;
 	what: string;
 }
 
-/** Unknown keys first, then the deepest. */
 export function toProblem(
 	errors: readonly ErrorObject[],
 	root: unknown,

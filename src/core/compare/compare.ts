@@ -45,7 +45,6 @@ function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, Perf
 	return "There is no base to compare with: the workload is new.";
 }
 
-/** Half width of the interval as a fraction of the base. */
 function detectableBy({ interval }: Comparison) {
 	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
 }

@@ -28,7 +28,6 @@ export interface Soak {
 /** In bytes; what TensorRT holds, and in how many blocks, are missing where they cannot be counted. */
 type MemorySample = readonly [reserved: number, resident: number, used?: number, blocks?: number];
 
-/** `samples`: how often to look at the memory. */
 export type SoakRequest = Pick<Soak, "phase" | "steps"> & { samples: number; budgetMs: number };
 
 export type WorkerFigures = Start | Soak | LoadRun | TogetherRun;
@@ -105,7 +104,6 @@ export const phaseLabels: Readonly<Record<GrowthPhase["phase"], string>> = {
 	reloads: "reloads",
 };
 
-/** `1,000 changes of shape: GPU memory grows by 62.5 MiB (99 % interval 62.4 MiB to 62.6 MiB); allowed 1 MiB.` */
 export function growthText(phases: readonly GrowthPhase[], limit: number): string {
 	const allowed = `; allowed ${formatBytes(limit)}.`;
 	const texts = phases.flatMap(({ phase, figures }) =>

@@ -4,7 +4,6 @@ import { cleanMessage } from "../text/escape.ts";
 import { counted, present, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
-/** `−0.2 % (99 % interval −0.9 to +0.5 %)`. */
 export function renderChange(estimate: number, interval: Interval, level: number): string {
 	const digits = percentDigits((interval[1] - interval[0]) / 2);
 	const percent = (fraction: number) => formatPercent(fraction, { sign: true, digits });
@@ -38,7 +37,6 @@ function renderMeasured(comparison: Comparison, estimate: number, interval: Inte
 	}
 }
 
-/** `19.35 M → 27.45 M instructions, +41.9 %`. */
 export function workText({ base, head, estimate, interval }: Comparison): string {
 	if (base === undefined || head === undefined || estimate === null) return "";
 	const percent = (fraction: number) => formatPercent(fraction, { sign: true });
@@ -82,7 +80,6 @@ function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pair
 	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
 }
 
-/** `+4.2 %`, with as many digits as the interval supports. */
 export function changeText(comparison: Comparison): string {
 	if (comparison.estimate === null) return dash;
 	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison) });
@@ -128,7 +125,6 @@ export function formatDetectable(share: number): string {
 	return share < 0.0005 ? excludedText(share) : formatPercent(share);
 }
 
-/** A row for each side that was measured. */
 export function sidesOf<One extends Record<Arm, unknown>>(one: One) {
 	type Stats = NonNullable<One[Arm]>;
 	return (["base", "head"] as const).flatMap((side) => {
@@ -137,7 +133,6 @@ export function sidesOf<One extends Record<Arm, unknown>>(one: One) {
 	});
 }
 
-/** The head's row has the change. */
 export function sideChange({ side, comparison }: { side: Arm; comparison: Comparison }): string {
 	return side === "head" ? changeWithInterval(comparison) : "";
 }

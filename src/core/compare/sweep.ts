@@ -10,7 +10,6 @@ import type {
 /** Also the number of compared workloads as which a sweep counts (Bonferroni), so its worst size is one of them. */
 export const maxSizes = 9;
 
-/** Milliseconds; null: not known. */
 export interface Timed {
 	size: number;
 	base: number | null;

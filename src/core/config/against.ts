@@ -50,12 +50,10 @@ function chainOf(name: string, engines: readonly EngineConfig[]) {
 	return chain;
 }
 
-/** Engines that have to be timed in one job: those that lead to the same one. */
 export function families(engines: readonly EngineConfig[]): EngineConfig[][] {
 	return [...groupBy(engines, ({ name }) => chainOf(name, engines).at(-1) ?? name).values()];
 }
 
-/** The base's `against`, by the name of the head's engine. */
 export function againstUnder(
 	base: { model: ModelConfig; engine: EngineConfig } | undefined,
 	model: string,

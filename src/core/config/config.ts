@@ -54,7 +54,6 @@ export interface WorkloadConfig {
 export interface InputConfig {
 	shape?: readonly (number | string)[];
 	pinned?: readonly number[];
-	/** Values fed to timed runs; by default chosen from the model. */
 	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
 }
 
@@ -82,7 +81,6 @@ export interface TensorRtConfig {
 
 /** The ONNX file for the major versions `from` to `to` of TensorRT. */
 export interface VersionedFile {
-	/** As written, such as `<11`. */
 	range: string;
 	from: number;
 	to: number;
@@ -100,7 +98,6 @@ export interface EngineConfig {
 	dims: Readonly<Record<string, DimRange>>;
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
-	/** A plan that something else than trtexec builds. */
 	build?: OwnBuildConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
@@ -165,7 +162,6 @@ export interface MeasureConfig {
 
 export interface LoadConfig {
 	when: MeasureWhen;
-	/** `poisson`, `constant`, or the path of a file. */
 	arrivals: string;
 	/** Rate, as a share of the base's capacity. */
 	at: number;

@@ -78,7 +78,6 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	return hull;
 }
 
-/** @param all sizes that one profile has to hold. */
 export function profileFor(
 	profiles: DimProfiles,
 	all: readonly Readonly<Record<string, number>>[],
@@ -113,7 +112,6 @@ export interface RangeEnds {
 
 export interface KnownSizes {
 	sizes: ReadonlyMap<string, number>;
-	/** Sizes that the user gave; their ranges are fixed. */
 	given: ReadonlySet<string>;
 	ends: RangeEnds;
 }

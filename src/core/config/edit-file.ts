@@ -4,7 +4,6 @@ import type { AcceptFile } from "../../../generated/config.ts";
 
 const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 
-/** @param added lines of each model, as `starterModel` writes them. */
 export function addModels(text: string, added: readonly (readonly string[])[]): string {
 	const document = parseDocument(text);
 	const models = modelsOf(document);

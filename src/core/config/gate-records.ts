@@ -33,7 +33,6 @@ export interface GateRecord {
 	label?: string;
 	isSpeed?: true;
 	isAcceptable?: true;
-	/** Less is worse: `fail` is at most `warn`. */
 	isLeast?: true;
 	bounds?: { figure: keyof ArmStats | "engineBytes"; label: string; isLeast?: true };
 }

@@ -16,7 +16,6 @@ interface StarterModel {
 	isFirst?: boolean;
 }
 
-/** A schema's address, or its path relative to the config. */
 export function starterConfig(models: readonly (readonly string[])[], schema: string): string {
 	const lines = [
 		`# yaml-language-server: $schema=${schema}`,
@@ -40,7 +39,6 @@ export function starterConfig(models: readonly (readonly string[])[], schema: st
 	return `${lines.join("\n")}\n`;
 }
 
-/** The lines of one model below `models:`, indented by two. */
 export function starterModel(model: OnnxModel, options: StarterModel): string[] {
 	const { name, onnxPath, known, comments, isFirst = true } = options;
 	const all = findDims(model, known);

@@ -140,7 +140,6 @@ function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolut
 	});
 }
 
-/** Pointers of the values that inputs set; `inconclusive` overrides every level. */
 const configInputs: Readonly<Record<string, string>> = {
 	backend: "/backend",
 	onnxruntime: "/onnxruntime",

@@ -5,7 +5,6 @@ import { againstUnder, loadOf } from "./against.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { formatGate, gateEntries } from "./gate-records.ts";
 
-/** Ids of the base's engines by those of the head's. */
 export type Counterparts = ReadonlyMap<string, string>;
 
 /** Keys that decide how engines are compared; the rest belongs to a recipe or to the machine. */

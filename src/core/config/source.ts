@@ -12,7 +12,6 @@ const occasionLabels: Readonly<Record<Occasion, string>> = {
 
 type Placed = Pick<Config, "sources">;
 
-/** `trtgate.yml:7:5`, `input backend` or `default`; for a mapping, the source of its first part that is not a default. */
 export function formatSource({ sources }: Placed, pointer: string): string {
 	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
 	const isPart = ([at, { kind }]: [string, Source]) => at.startsWith(`${pointer}/`) && kind !== "default";
@@ -123,7 +122,6 @@ export function formatLocation({ path, line, column }: Location): string {
 	return line === undefined ? path : `${path}:${line}:${column ?? 1}`;
 }
 
-/** Returns a value and yields the problems found on the way. */
 export type Resolution<Value> = Generator<Problem, Value, void>;
 
 export function* resolveEach<Item, Value>(

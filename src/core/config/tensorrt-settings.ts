@@ -20,7 +20,6 @@ import type {
 import { placeOf, type Resolution, resolveEach } from "./source.ts";
 import { checkPath, describeGot, parseSize, prebuiltFix } from "./values.ts";
 
-/** Each key of the engine replaces its model's. */
 export function* resolveTensorRt(
 	{ engine, model }: { engine: EngineFile; model: ModelFile },
 	{ pointer, modelPointer }: { pointer: string; modelPointer: string },

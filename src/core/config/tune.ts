@@ -10,7 +10,6 @@ import { type FoundDims, shortRange } from "./dims.ts";
 export interface Variant {
 	name: string;
 	precision: Precision;
-	/** Absent: the model's file. */
 	onnx?: string;
 	level?: number;
 	flags?: readonly string[];

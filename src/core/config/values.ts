@@ -177,7 +177,6 @@ export function folderName(id: string): string {
 	return slug === "" ? `x-${hash}` : `${slug}-${hash}`;
 }
 
-/** FNV-1a over UTF-16 code units, low byte first; not secure against attackers. */
 function hashText(text: string) {
 	let hash = offsetBasis;
 	for (let at = 0; at < text.length; at += 1) {

@@ -121,7 +121,6 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string
 
 interface Token {
 	label: string;
-	/** Dimensions whose sizes the label tells. */
 	dims: readonly string[];
 }
 

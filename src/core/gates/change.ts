@@ -16,7 +16,6 @@ export interface CoverageFacts {
 	droppedCases?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Lost engines, workloads, goldens and cases; the base's setting decides what they mean. */
 export function judgeCoverage({ base, head, counterparts, droppedCases }: CoverageFacts): GateResult[] {
 	const heads = new Map(
 		head.flatMap((spec) => (counterparts.has(spec.id) ? [[counterparts.get(spec.id), spec] as const] : [])),

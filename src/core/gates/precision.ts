@@ -45,7 +45,6 @@ function floorStatus(now: number, isPromised: boolean, { warn = 0, fail = 0 }: T
 	return now < warn ? "warn" : "pass";
 }
 
-/** Judges engines whose base was built with --sparsity. */
 export function judgeSparsity(
 	{ spec, base, head }: { spec: EngineSpec; base?: BuildRecord | undefined; head: BuildRecord },
 	config: Config,

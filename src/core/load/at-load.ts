@@ -86,9 +86,7 @@ function batchesOf(rows: readonly WorkloadResult[]) {
 }
 
 interface Server {
-	/** In requests a second. */
 	capacity: number;
-	/** null where the queue does not settle. */
 	at(ratePerSecond: number): LoadFigures | null;
 }
 
@@ -160,7 +158,6 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 	};
 }
 
-/** By bisection; at most 99 % of the capacity. */
 function highestRate(server: Server, p99Ms: number) {
 	const keeps = (rate: number) => (server.at(rate)?.p99Ms ?? Infinity) <= p99Ms;
 	let [low, high] = [0, mostLoad * server.capacity];

@@ -45,12 +45,10 @@ export function closedLoopMs({ latencyMs }: LoadRun, batch: number): number {
 	return median([...ends.subarray(1)].map((end, index) => end - (ends[index] ?? 0)));
 }
 
-/** P99 of the lateness at the worst rate. */
 function latenessOf({ atRates }: ServedRun) {
 	return Math.max(...atRates.map(({ latenessMs }) => quantile(latenessMs.slice().sort(), 0.99)));
 }
 
-/** Why a run does not count: its schedule was not kept. */
 export function lateReason(run: ServedRun): string | null {
 	const [lateMs, serviceMs] = [latenessOf(run), Math.min(...run.serviceMs)];
 	if (lateMs <= latenessShare * serviceMs) return null;
@@ -75,7 +73,6 @@ export function judgePoint(
 	return { ...at, base: sideOf(bases), head: sideOf(heads), comparison };
 }
 
-/** `12.9 ms to 13.8 ms`. */
 export function boundsText({ lowMs, highMs }: MeasuredSide["p99"]): string {
 	if (highMs === null) return lowMs === null ? "too few requests for bounds" : `at least ${formatMs(lowMs)}`;
 	return lowMs === null ? `at most ${formatMs(highMs)}` : `${formatMs(lowMs)} to ${formatMs(highMs)}`;
@@ -104,7 +101,6 @@ export const tailConfidence = 0.99;
 const blocksPerRun = 20;
 
 export interface TailBounds {
-	/** null: too few requests. */
 	lowMs: number | null;
 	highMs: number | null;
 }
@@ -139,7 +135,6 @@ export function joined(runs: readonly Float64Array[]): Float64Array {
 	return all;
 }
 
-/** The least count from 0 to `most` for which a test holds that holds for all larger ones. */
 function firstWhere(most: number, holds: (count: number) => boolean) {
 	let [low, high] = [0, most];
 	while (low < high) {

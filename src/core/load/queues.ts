@@ -4,12 +4,10 @@ import { ConfigError } from "../errors.ts";
 import { uniformSource } from "../stats/random.ts";
 
 interface Queue {
-	/** In ms, ascending. */
 	arrivals: Float64Array;
 	maxBatch: number;
 	/** How long the oldest request waits for others while the server is idle. */
 	maxDelayMs: number;
-	/** Time of one inference with `batch` requests in it. */
 	serviceMs(batch: number): number;
 }
 
@@ -62,10 +60,8 @@ export function interpolatedMs(timed: readonly TimedBatch[]): (batch: number) =>
 /** Beyond this many arrivals in one service time the chance is below 1e-50. */
 const mostArrivals = 40;
 
-/** Times in a queue, as multiples of the service time. */
 export interface Sojourn {
 	mean: number;
-	/** @param share in (0, 1), e.g. 0.99. */
 	quantile(share: number): number;
 }
 

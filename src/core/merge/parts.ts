@@ -59,7 +59,6 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 	return { ...part, content: { state: "refused", reason, kind: "configuration" } };
 }
 
-/** Why a part cannot be merged, whatever the others are. */
 function faultOf(part: JudgedPart, { expected, config, run, headCommits }: MergeOptions) {
 	if (expected !== undefined && !expected.some(({ name }) => name === part.name))
 		return "The plan lists no such part.";
@@ -196,7 +195,6 @@ export function dropSuperseded(
 	});
 }
 
-/** @param its the attempt of the result; 0 if unknown. */
 function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory) {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string) =>

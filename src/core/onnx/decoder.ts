@@ -7,11 +7,8 @@ import { type AxisLabel, type GivenShapes, labelAxes } from "./input-shapes/open
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
 
 export interface DecoderDims {
-	/** Tokens of one step. */
 	seq: string;
-	/** Positions in the cache. */
 	past: string;
-	/** Both together. */
 	total?: string | undefined;
 }
 
@@ -32,7 +29,6 @@ export function decoderDims(names: readonly string[], given: DecoderFile = {}): 
 
 type Axes = Readonly<Record<string, number>>;
 
-/** Axes by the names of inputs and outputs. */
 export interface Decoder {
 	/** Inputs that hold only a step's own positions. */
 	each: Axes;

@@ -37,7 +37,6 @@ const types = [
 	["float6e3m2"],
 ] as const satisfies readonly (readonly [name: string, bits?: number, dtype?: DType])[];
 
-/** `unknown` for newer codes. */
 export type OnnxDType = (typeof types)[number][0] | "unknown";
 
 const byName = new Map<OnnxDType, readonly [name: string, bits?: number, dtype?: DType]>(
@@ -80,7 +79,6 @@ export interface OnnxValue {
 	name: string;
 	kind: "tensor" | "sparse-tensor" | "sequence" | "map" | "optional" | "unknown";
 	dtype: OnnxDType;
-	/** null: the file gives no shape at all. */
 	dims: readonly OnnxDim[] | null;
 }
 

@@ -27,7 +27,6 @@ const maxJobs = 256;
 
 export interface MatrixJob {
 	name: string;
-	/** JSON for `runs-on: ${{ fromJSON(matrix.runner) }}`. */
 	runner: string;
 	only: string;
 	device: string;
@@ -137,7 +136,6 @@ export function formatMatrix(jobs: readonly MatrixJob[]): string {
 
 const keys = ["name", "runner", "only", "device", "artifact"] as const;
 
-/** Also accepts the list alone. @throws ConfigError usage. */
 export function parseMatrix(text: string): MatrixJob[] {
 	const value = parseJson(text);
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];

@@ -14,7 +14,6 @@ export interface EngineSpec {
 }
 
 export interface Asset {
-	/** Absolute. */
 	path: string;
 	sha256: string;
 }
@@ -25,7 +24,6 @@ export interface CalibrationCase {
 }
 
 export interface EngineAssets {
-	/** Of a plan that is there already. */
 	plan?: Asset;
 	plugins: readonly (Asset & { dynamic: boolean })[];
 	/** A cache; with `cases` the folder of the inputs to calibrate on, and the hash of these. */

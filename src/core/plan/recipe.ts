@@ -97,7 +97,6 @@ export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
 	return head.spec.engine.build?.command === undefined && recipeText(base) === recipeText(head);
 }
 
-/** Identifies files by content. */
 function withoutNames(recipe: RecipeOf) {
 	const { engine } = recipe.spec;
 	if (recipe.assets === undefined) return recipe;

@@ -9,7 +9,6 @@ import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { Plan, Step } from "./plan.ts";
 
-/** @param backend what `auto` is on this machine. */
 export function renderPlan(plan: Plan, config: Config, backend: Config["backend"]): string {
 	const steps = stepLines(plan, { ...config, backend });
 	const lines = [headline(plan, config), "", ...steps, "", ...settingLines(config)];

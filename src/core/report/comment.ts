@@ -47,7 +47,6 @@ function whole(value: number) {
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,9000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
-/** @param wanted null: any id, as it is encoded. */
 export function findMarker(body: string, wanted: string | null): Marker | null {
 	const match = pattern.exec(body);
 	if (match === null || (wanted !== null && match[1] !== encodeId(wanted))) return null;
@@ -88,7 +87,6 @@ export interface Outdating {
 const notePattern =
 	/^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
 
-/** null if the comment must stay as it is. */
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
 	const match = notePattern.exec(body);
 	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;
@@ -223,7 +221,6 @@ function ofProblem(problem: ErrorRecord | Finding, level: Level, node?: string):
 /** GitHub shows ten errors of a step, and the step itself ends with one. */
 const mostOfStep = 9;
 
-/** Most severe first; the last one counts the others. */
 export function annotations(result: Result, most = mostOfStep): Annotation[] {
 	const found = [
 		...result.errors.map((error) => ofProblem(error, error.kind === "github" ? "warning" : "error")),

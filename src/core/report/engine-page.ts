@@ -15,7 +15,6 @@ type PageFormat = "text" | "markdown" | "json" | "html";
 export type TitledDiff = { title: string; diff: EngineDiff };
 export type TitledEngine = { title: string; alone: EngineAlone };
 
-/** @param next the command that a reader of the Markdown would run. */
 export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
 	if (format === "json") return jsonText({ comparisons: diffs });
 	const parts = diffs.map(({ title, diff }) => {
@@ -35,7 +34,6 @@ export function renderEngines(engines: readonly TitledEngine[], format: PageForm
 	return render(parts, format, { about: "where the time goes", mostRows: 20 });
 }
 
-/** @param options `mostRows` of a table in Markdown, so that a comment holds it. */
 function render(
 	parts: readonly { title: string; blocks: readonly Block[] }[],
 	format: Exclude<PageFormat, "json">,

@@ -53,7 +53,6 @@ export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, 
 		: `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)}`;
 }
 
-/** `` `block1` (total; the same in 24 of 24)``. */
 export function groupText({ label, members, of }: EngineRow): string {
 	return `${quoted(label)}${members.length > 1 ? ` (total; the same in ${members.length} of ${of})` : ""}`;
 }
@@ -182,7 +181,6 @@ export function causePhrase(diff: EngineDiff | undefined): string {
 		.join(", ");
 }
 
-/** `weights changed` of `weights changed: 432 → 1,728 values; …`. */
 const kindOf = (says: string) => says.split(/[:;]/, 1)[0] ?? "";
 
 function kindPhrase({ kind, says }: EngineCause, count: number) {

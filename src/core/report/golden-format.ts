@@ -12,7 +12,6 @@ import { cleanName } from "../text/escape.ts";
 import { counted, present } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
-/** Verdicts on a whole set are not counted as cases. */
 export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly GoldenVerdict[] {
 	return verdicts.filter(({ scope }) => scope !== "set");
 }
@@ -44,7 +43,6 @@ export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slic
 	return `${name}${ofSlice(slice)}`;
 }
 
-/** The value as a multiple of its limit; null if that has no meaning. */
 function timesTheCap({ bound, got, allowed }: GoldenCheck) {
 	if (bound !== "at-most" || typeof got !== "number" || allowed === null || allowed <= 0) return null;
 	const times = got / allowed;

@@ -127,7 +127,6 @@ export function commonSubject([first, ...others]: readonly Subject[]): Subject {
 	return Object.fromEntries(keys.flatMap((key) => (first?.[key] === undefined ? [] : [[key, first[key]]])));
 }
 
-/** `fp16 · batch 8`, beside a title that names the model. */
 export function restName(subject: Subject, common: Subject): string {
 	const own = Object.entries(subject).filter(([key]) => !(key in common));
 	return subjectName(Object.fromEntries(own));

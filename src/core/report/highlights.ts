@@ -55,7 +55,6 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	};
 }
 
-/** Whose highlights come first among those of one severity. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {

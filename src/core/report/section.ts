@@ -25,14 +25,12 @@ export interface Column<Row> {
 	title: string;
 	numeric?: boolean;
 	heading?: boolean;
-	/** In HTML it may break, in a terminal it stands below its row. */
 	wraps?: boolean;
 	code?: boolean;
 	axis?: Markup;
 	/** All formats unless given; HTML only if there is no text. */
 	formats?: readonly Format[];
 	text?(row: Row): string;
-	/** Replaces the text in HTML. */
 	cell?(row: Row): Piece;
 	tone?(row: Row): Tone | null;
 	/** If it is not the text; null goes last. */
@@ -45,7 +43,6 @@ export interface Table {
 	rows: readonly unknown[];
 	noun: string;
 	hidden?: number;
-	/** Every format shows more of its rows. */
 	isMain?: boolean;
 }
 
@@ -56,7 +53,6 @@ export type Block =
 	| { kind: "notice"; text: string; isUrgent?: boolean }
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
-	/** isLead: its title is in the first line already. */
 	| { kind: "highlight"; highlight: Highlight; isLead?: boolean }
 	| { kind: "figure"; drawn: Piece }
 	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
@@ -77,7 +73,6 @@ interface Shown {
 export interface ReportSection {
 	id: string;
 	formats?: readonly Format[];
-	/** Formats that show it after the main part. */
 	appendix?: readonly Format[];
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
@@ -190,7 +185,6 @@ function cut(text: string, limit: number) {
 	return kept.join("\n") + notice;
 }
 
-/** Renders with less and less detail until the text fits `limit` bytes, which are never fewer than UTF-16 units. */
 export function fitBudget(
 	render: (detail: Detail, leftOut: readonly string[]) => string,
 	limit: number,

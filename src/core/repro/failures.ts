@@ -6,7 +6,6 @@ import { listNames } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
 export interface Failure {
-	/** `model/engine`. */
 	id: string;
 	code: string;
 	says: string;
@@ -52,7 +51,6 @@ export function nameOf({ id, verdict }: Failure): string {
 	return cleanName(verdict === undefined ? id : `${id}/${verdict.case}`, 200);
 }
 
-/** @param wanted a case, an engine, or both. @throws ConfigError usage. */
 export function chooseFailure(failures: readonly Failure[], wanted: string | undefined): Failure {
 	const found = failures.find((one) => [undefined, nameOf(one), one.id, one.verdict?.case].includes(wanted));
 	if (found !== undefined) return found;
@@ -62,7 +60,6 @@ export function chooseFailure(failures: readonly Failure[], wanted: string | und
 	);
 }
 
-/** @param result of a run of the failing engine alone. */
 export function compareReplay(was: Failure, result: Facts): { isReproduced: boolean; lines: string[] } {
 	const verdict = result.golden.find((one) => one.case === was.verdict?.case);
 	const unusable = result.golden.find(({ fault }) => fault !== undefined);

@@ -45,7 +45,6 @@ export function harrellDavis(sorted: Float64Array, p: number): number {
 
 interface SampleMean {
 	mean: number;
-	/** Sample standard deviation (n − 1); 0 for a single value. */
 	sd: number;
 	df: number;
 }
@@ -183,12 +182,10 @@ function upperQuantile(tail: number, df: number) {
 	return t;
 }
 
-/** Critical value of a two-sided test at p > 0. */
 export function tCritical(p: number, df: number): number {
 	return p >= 1 ? 0 : upperQuantile(p / 2, df);
 }
 
-/** Normal quantile. */
 const z99 = 2.5758293035489004;
 
 /**

@@ -97,7 +97,6 @@ const validityLimits = {
 	powerCapShare: 0.5,
 } as const;
 
-/** `all` includes `run`. */
 export function judgeValidity(
 	run: RunConditions,
 	all: readonly RunConditions[],

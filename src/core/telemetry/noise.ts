@@ -46,7 +46,6 @@ function resolution({ latency }: WorkloadResult, [low, high]: Interval) {
 	return { name: "noise", ok: false, status, fix };
 }
 
-/** Runs that did not count, by their reasons. */
 function replaced({ runs }: WorkloadResult) {
 	const reasons = runs.flatMap(({ state, reason }) =>
 		state === "unusable" && reason !== undefined ? [reason] : [],

@@ -67,7 +67,6 @@ const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-power-brake", "the power brake of the machine"],
 ]);
 
-/** Unknown bits are written as `bit-9`. */
 export function reasonNames(mask: bigint): string[] {
 	const names = reasonBits.filter(([bit]) => (mask & bit) !== 0n).map(([, name]) => name);
 	const rest = BigInt.asUintN(64, mask & ~known);

@@ -26,7 +26,6 @@ export function shorten(text: string, maxChars: number): string {
 	return `${points.slice(0, maxChars - 1 - tail).join("")}…${points.slice(points.length - tail).join("")}`;
 }
 
-/** An empty name becomes `(no name)`. */
 export function cleanName(text: string, maxChars = 80): string {
 	// Bounds the work on a hostile text.
 	const clean = cleanText(shorten(text, maxChars * 8)).trim();
@@ -42,7 +41,6 @@ export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
 }
 
-/** Splits a text at backticks: pieces at odd indices were between them. */
 export function codePieces(text: string): string[] {
 	return text.split(/`([^`]+)`/);
 }
@@ -148,7 +146,6 @@ export function yamlText(text: string): string {
 	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
 }
 
-/** Leaves out what is undefined. */
 export function flowYaml(value: unknown): string {
 	if (typeof value === "string") return yamlText(value);
 	if (Array.isArray(value)) return `[${value.map(flowYaml).join(", ")}]`;

@@ -36,7 +36,6 @@ export function formatLimit(fraction: number): string {
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
 }
 
-/** `0.0038`, `12`, `3.8e-7`. */
 export function twoDigits(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
@@ -83,7 +82,6 @@ export function formatMs(ms: number): string {
 	return ms === 0 ? "0 ms" : fourDigits(ms, { s: 1000, ms: 1, µs: 1e-3, ns: 1e-6 });
 }
 
-/** `19.35 M`, `812`. */
 export function formatWork(instructions: number): string {
 	return fourDigits(instructions, { G: 1e9, M: 1e6, k: 1e3, "": 1 });
 }

@@ -25,7 +25,6 @@ interface Equation {
 	sizes: ReadonlyMap<string, OnnxDim>;
 }
 
-/** An ellipsis stands for the axes without a letter. */
 function labelsOf(term: string, rank: number) {
 	const covered = rank - term.replace("...", "").length;
 	const hidden = Array.from({ length: Math.max(0, covered) }, (_, at) => `.${covered - at}`);
@@ -91,12 +90,10 @@ function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]) {
 }
 
 interface Operator {
-	/** NaN if it is not known. */
 	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): number;
 	shape?: OperatorRule;
 }
 
-/** NaN if a size is not known. */
 function elements(dims: Dims | null | undefined) {
 	return (dims && elementsOf(dims)) ?? NaN;
 }

@@ -124,7 +124,6 @@ function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensor
 
 const quantised = /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/;
 
-/** `listedFirst` is the first TensorRT known to import the operator. */
 function adviceFor(op: string, listedFirst: string | undefined) {
 	if (listedFirst !== undefined)
 		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;

@@ -131,7 +131,6 @@ function kernelFaults(use: Use) {
 	return [nodeFinding("operator-kernel", use, { what })];
 }
 
-/** The end of a sentence; null if nothing is refused. */
 type Limit = (node: OnnxNode, shapes: readonly (Dims | null)[], type: OnnxDType | null) => string | null;
 
 const batchFirst: Limit = (node) =>

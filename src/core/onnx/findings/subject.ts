@@ -31,7 +31,6 @@ export interface PreflightContext {
 export interface Subject extends ModelFacts {
 	model: InspectedModel;
 	context: PreflightContext;
-	/** null on ONNX Runtime. */
 	tensorrt: TensorRt | null;
 }
 
@@ -46,7 +45,6 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 export type FindingCode = keyof typeof kinds;
 
 interface FindingKind {
-	/** Severity; error by default. */
 	severity?: Finding["severity"];
 	fix?: string;
 }

@@ -21,7 +21,6 @@ interface NodeView {
 	constant(input: number): OnnxInitializer | null;
 	isComputed(input: number): boolean;
 	dims(input: number): readonly OnnxDim[] | null;
-	/** Known only at run time. */
 	isFed(input: number): boolean;
 	hasDynamicInputs: boolean;
 }

@@ -23,7 +23,6 @@ import {
 export interface ShapeSource {
 	dims: Readonly<Record<string, number>>;
 	inputs: GivenShapes;
-	/** Absent if options of a command give the sizes. */
 	pointer?: string;
 	shownBy?: string;
 }

@@ -24,7 +24,6 @@ export interface RoundingPlan {
 
 export const oldestRoundedOpset = 9;
 
-/** null: nothing in the graph is rounded. */
 export function planRounding(model: OnnxModel, precision: RoundedPrecision): RoundingPlan | null {
 	const facts = factsOf(model);
 	const opset = model.opsets[""] ?? 0;
@@ -152,7 +151,6 @@ function foldedResults(
 	return folded;
 }
 
-/** Weights and inputs of the model, at nodes that compute; in TF32 every operand of a product. */
 function roundsInput(
 	{ facts, rounding }: Work,
 	{ scope, fixed, node, slot }: { scope: Scope; fixed: FixedTensors; node: OnnxNode; slot: number },

@@ -39,7 +39,6 @@ interface StaticShapes extends Readonly<Known> {
 interface Given {
 	constants: Constants;
 	types: TypesByScope;
-	/** Absent: the shapes that the graph's inputs declare. */
 	start?: Known;
 	others?(view: OperatorView, known: Known): OperatorResult | undefined;
 }

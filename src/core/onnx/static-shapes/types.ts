@@ -104,7 +104,6 @@ export function parameterAt(parameters: readonly Parameter[], place: number): Pa
 export type TypesByScope = ReadonlyMap<Scope, ReadonlyMap<string, OnnxDType>>;
 type Types = readonly (OnnxDType | null)[];
 
-/** For nodes without a signature, or with bodies. */
 type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
 
 /** Functions are left out, because their types depend on callers. */

@@ -16,7 +16,6 @@ function render(piece: Piece): string {
 	return "markup" in piece ? piece.markup : piece.map(render).join("");
 }
 
-/** Escapes all values that are no markup; lists are joined, null is nothing. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
 	return { markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part) };
 }

@@ -110,5 +110,4 @@ addEventListener("beforeprint", () => {
 });
 `;
 
-/** SHA-256 for the page's policy; a test computes it again. */
 export const sortScriptHash = "sha256-T4xxO6wKLXA488kqecJ3pPiNXT9wB13WuXNbfAnIRR8=";

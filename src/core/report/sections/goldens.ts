@@ -53,7 +53,6 @@ function sampleText({ sample, position }: GoldenCheck) {
 	return sample === undefined ? "" : `sample ${sample}`;
 }
 
-/** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
 function checkLine(failing: Judged, totalCases: number) {
 	const { metric, detail, output, base, baseAllowed, existing } = failing.check;
 	// The detail has both numbers, and its limit is not one of the golden's.
@@ -170,7 +169,6 @@ function goldenHighlights({ golden }: Result, gates: GateIndex) {
 	);
 }
 
-/** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 
 const columns: readonly Column<Judged>[] = [

@@ -56,7 +56,6 @@ function workText({ multiplyAdds }: NodeCost) {
 	return multiplyAdds === null ? "unknown" : formatLarge(multiplyAdds);
 }
 
-/** `1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224`. */
 export function nodeChangeText({ base, head }: NodeCostChange): string {
 	if (base === null || head === null) {
 		const one = head ?? base;

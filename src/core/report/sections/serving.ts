@@ -103,7 +103,6 @@ function toldBlocks(loads: readonly LoadResult[], most: number) {
 	return [sentence(`P99 at 80 % load (computed): ${texts.join("; ")}${more}.`)];
 }
 
-/** What the pauses of paced workloads cost, which the computed times leave out. */
 function pausedBlocks(rows: readonly WorkloadResult[]) {
 	const key = ({ model, engine, streams, shapes }: WorkloadResult) =>
 		JSON.stringify([model, engine, streams, Object.entries(shapes).sort()]);

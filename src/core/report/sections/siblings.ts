@@ -89,7 +89,6 @@ function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], resu
 	return rows;
 }
 
-/** Along a chain the widths add up. */
 function placed(sibling: Row["place"], { interval }: Comparison): Row["place"] {
 	if (sibling === null || interval === null) return null;
 	return [sibling[0] + Math.log1p(interval[0]), sibling[1] + Math.log1p(interval[1])];
@@ -209,7 +208,6 @@ function cliffLines({ dim, model, engine, points }: SweepResult) {
 		});
 }
 
-/** Other engines of the model that are timed at the same shapes, if theirs is far faster. */
 function rivalLines({ model, engine, dim, points, part }: SweepResult, { workloads }: Result) {
 	const others = workloads.filter((one) => one.model === model && one.engine !== engine && one.part === part);
 	return points.flatMap(({ size, row }) =>

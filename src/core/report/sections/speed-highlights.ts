@@ -102,7 +102,6 @@ function sizeTexts({ builds }: Result, group: Rows) {
 
 const noticeableSize = 0.02;
 
-/** One workload of an engine has layers. */
 function causeLines({ explanation }: WorkloadResult, name: string) {
 	if (explanation === undefined) return [];
 	const [first = "", ...others] = causeSentences(explanation);

@@ -122,7 +122,6 @@ export const evidenceSection: ReportSection = {
 	},
 };
 
-/** If there are more rows, unchanged ones are folded in HTML too. */
 const maxOpenRows = 30;
 
 interface Facts {
