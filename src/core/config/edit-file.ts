@@ -6,16 +6,20 @@ const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 
 export function addModels(text: string, added: readonly (readonly string[])[]): string {
 	const document = parseDocument(text);
-	const models = modelsOf(document);
-	const place = models === null ? null : endOfBlock(text, models);
+	const models = pairOf(document.contents, "models")?.value;
+	const place = isMap(models) ? endOfBlock(text, models) : null;
 	return place === null ? addToTree(document, added) : addAt(text, place, added);
 }
 
-function modelsOf({ contents }: Document) {
-	const pair = isMap(contents)
-		? contents.items.find(({ key }) => isScalar(key) && key.value === "models")
-		: undefined;
-	return isMap(pair?.value) ? pair.value : null;
+function pairOf(contents: unknown, name: string) {
+	return isMap(contents) ? contents.items.find(({ key }) => isScalar(key) && key.value === name) : undefined;
+}
+
+/** The text with another part from `from` to `to`, on lines of its own that end as the others do. */
+function spliced(text: string, own: string, [from, to]: readonly [number, number]) {
+	const before = text.slice(0, from);
+	const whole = before === "" || before.endsWith("\n") ? own : `\n${own}`;
+	return before + (text.includes("\r\n") ? whole.replaceAll("\n", "\r\n") : whole) + text.slice(to);
 }
 
 interface Place {
@@ -42,11 +46,9 @@ function lineEnd(text: string, from: number) {
 }
 
 function addAt(text: string, { offset, column }: Place, added: readonly (readonly string[])[]) {
-	const before = text.slice(0, offset);
 	const indent = " ".repeat(column);
 	const lines = added.flatMap((model) => ["", ...model.map((line) => indent + line.slice(2))]);
-	const own = `${before.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`;
-	return before + (text.includes("\r\n") ? own.replaceAll("\n", "\r\n") : own) + text.slice(offset);
+	return spliced(text, `${lines.join("\n")}\n`, [offset, offset]);
 }
 
 function addToTree(document: Document, added: readonly (readonly string[])[]) {
@@ -58,8 +60,6 @@ function addToTree(document: Document, added: readonly (readonly string[])[]) {
 	return document.toString(asWritten);
 }
 
-const asWritten2 = { lineWidth: 0, verifyAliasOrder: false };
-
 export function editAccepted(
 	text: string,
 	added: readonly AcceptFile[],
@@ -68,7 +68,7 @@ export function editAccepted(
 	const document = parseDocument(text);
 	const { contents } = document;
 	if (!isMap(contents)) return text;
-	const pair = contents.items.find(({ key }) => isScalar(key) && key.value === "accept");
+	const pair = pairOf(contents, "accept");
 	const list = isSeq(pair?.value) ? pair.value : new YAMLSeq();
 	const kept = list.items.filter((item) => !isMap(item) || keeps(item.toJSON() as Partial<AcceptFile>));
 	if (added.length === 0 && kept.length === list.items.length) return text;
@@ -81,13 +81,10 @@ export function editAccepted(
 	if (contents.flow || from === undefined || to === undefined) {
 		if (isEmpty) document.delete("accept");
 		else document.set("accept", list);
-		return document.toString(asWritten2);
+		return document.toString(asWritten);
 	}
 	const section = new Document(new YAMLMap());
 	section.set("accept", list);
-	const written = isEmpty ? "" : section.toString(asWritten2);
-	const before = text.slice(0, from);
-	const gap = before === "" || before.endsWith("\n") ? "" : "\n";
-	const whole = `${gap}${written}`;
-	return `${before}${text.includes("\r\n") ? whole.replaceAll("\n", "\r\n") : whole}${text.slice(to)}`;
+	const written = isEmpty ? "" : section.toString(asWritten);
+	return spliced(text, written, [from, to]);
 }

@@ -165,35 +165,28 @@ function gatesShown(
 	const level = precision === undefined ? "workload" : "engine";
 	return gateEntries.flatMap(([key, { name, kind, options, bounds, isLeast, level: own }]) => {
 		if (own !== level) return [];
-		if (kind === "slo") return sloShown(gates, gates.pointers[name] ?? pointer);
 		const value = gates[key];
-		const atLeast = isLeast ?? bounds?.isLeast;
-		const rule = (at: string, is: number | string | undefined) => ({
+		const rule = (
+			at: string,
+			is: number | string | undefined,
+			{ format, atLeast } = { format: formatGate[kind], atLeast: isLeast ?? bounds?.isLeast },
+		) => ({
 			key: `gates.${at}`,
 			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, atLeast),
-			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
+			shown: typeof is === "number" ? format(is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
+		if (kind === "slo")
+			return [
+				rule("slo.p99", gates.slo?.p99Ms, { format: formatMs, atLeast: undefined }),
+				rule("slo.rate", gates.slo?.ratePerSecond, { format: formatGate.rate, atLeast: true }),
+			];
 		if (typeof value !== "object") return [rule(name, value)];
 		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) =>
 			rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit]),
 		);
 	});
-}
-
-function sloShown({ slo }: Gates, pointer: string) {
-	const [most, least] = [
-		{ key: "gates.slo.p99", pointer },
-		{ key: "gates.slo.rate", pointer },
-	];
-	const off = { shown: "off", laxness: Infinity };
-	if (slo === undefined) return [most, least].map((rule) => ({ ...rule, ...off }));
-	const { p99Ms, ratePerSecond } = slo;
-	return [
-		{ ...most, shown: formatMs(p99Ms), laxness: p99Ms },
-		{ ...least, shown: formatGate.rate(ratePerSecond), laxness: -ratePerSecond },
-	];
 }
 
 function workloadShown(workload: WorkloadConfig) {

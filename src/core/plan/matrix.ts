@@ -137,7 +137,7 @@ export function formatMatrix(jobs: readonly MatrixJob[]): string {
 const keys = ["name", "runner", "only", "device", "artifact"] as const;
 
 export function parseMatrix(text: string): MatrixJob[] {
-	const value = parseJson(text);
+	const value = parseJsonOrNull(text);
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	const jobs = list.map((entry: unknown) => {
@@ -157,7 +157,7 @@ export function parseMatrix(text: string): MatrixJob[] {
 	return jobs;
 }
 
-export function parseJson(text: string): unknown {
+export function parseJsonOrNull(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
@@ -176,7 +176,7 @@ function notAMatrix(which = "") {
 export function parseLabels(text: string): RunnerConfig["labels"] {
 	const isPlain = !/^\s*[[{"]/.test(text);
 	const plain = text.split(/[,\n]/).flatMap((label) => label.trim() || []);
-	const value = isPlain ? plain : parseJson(text);
+	const value = isPlain ? plain : parseJsonOrNull(text);
 	if (typeof value === "string" && value !== "") return [value];
 	if (isPlain ? plain.length > 0 : isLabels(value)) return value as string[];
 	const { group, labels } = fieldsOf(value);

@@ -3,7 +3,7 @@
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
-import { parseJson } from "./matrix.ts";
+import { parseJsonOrNull } from "./matrix.ts";
 
 /** Outputs of a job share 1 MB. */
 const maxReviewed = 500;
@@ -21,26 +21,21 @@ export function formatReview(review: readonly GateResult[]): string {
 
 export function parseReview(text: string): GateResult[] {
 	if (text.trim() === "") return [];
-	const list = parseJson(text);
-	if (!Array.isArray(list) || list.length > maxReviewed) throw notAReview();
-	return list.map((entry: unknown) => {
-		if (typeof entry !== "object" || entry === null) throw notAReview();
-		const values = new Map(Object.entries(entry));
-		const textOf = (key: string) => {
-			const value: unknown = values.get(key);
-			if (value === undefined) return undefined;
-			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();
-			return value;
-		};
-		const gate = gates.find((name) => name === values.get("gate"));
-		const status = statuses.find((one) => one === values.get("status"));
-		const model = textOf("model");
-		const message = textOf("message");
-		if (gate === undefined || status === undefined || model === undefined || message === undefined)
-			throw notAReview();
-		const place = placeIn(values.get("location"));
-		return { gate, status, model, message, engine: textOf("engine"), workload: textOf("workload"), ...place };
+	const list = parseJsonOrNull(text);
+	if (!Array.isArray(list) || list.length > maxReviewed || !list.every(isReviewed)) throw notAReview();
+	return list.map(({ gate, status, model, message, engine, workload, location }) => {
+		return { gate, status, model, message, engine, workload, ...placeIn(location) };
 	});
+}
+
+function isText(value: unknown): value is string {
+	return typeof value === "string" && value.length <= maxTextChars;
+}
+
+function isReviewed(entry: unknown): entry is GateResult {
+	const { gate, status, model, message, engine = "", workload = "" } = fieldsOf(entry);
+	const isKnown = gates.some((name) => name === gate) && statuses.some((one) => one === status);
+	return isKnown && [model, message, engine, workload].every(isText);
 }
 
 function placeIn(value: unknown) {
@@ -48,8 +43,7 @@ function placeIn(value: unknown) {
 	const { path, line, column } = fieldsOf(value);
 	const isPlace = (at: unknown): at is number | undefined =>
 		at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
-	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column))
-		throw notAReview();
+	if (!isText(path) || !isPlace(line) || !isPlace(column)) throw notAReview();
 	// Annotations go to files of the repository.
 	return /^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path) ? {} : { location: { path, line, column } };
 }

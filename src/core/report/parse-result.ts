@@ -4,7 +4,7 @@ import type { Result } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
-import { describeJsonFault, isObject, type SchemaProblem, toProblem } from "../found.ts";
+import { isObject, parseJson, type SchemaProblem, toProblem } from "../found.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is not a result. */
@@ -23,19 +23,6 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: SchemaPro
 	});
 }
 
-function parseJson(text: string, path: string) {
-	if (text.length > maxChars)
-		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
-	if (text.trim() === "") throw invalid(path, { pointer: "", expected: "JSON", got: "an empty file" });
-	try {
-		return JSON.parse(text.replace(/^\ufeff/, ""));
-	} catch (cause) {
-		const got = `text that is not JSON (${describeJsonFault(cause)})`;
-		const fix = "The file may be truncated: run again, or fetch the artifact again.";
-		throw invalid(path, { pointer: "", expected: "JSON", got, fix, cause });
-	}
-}
-
 function checkVersion(value: unknown, path: string) {
 	const version =
 		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
@@ -49,7 +36,12 @@ function checkVersion(value: unknown, path: string) {
 }
 
 export function parseResult(text: string, path: string): Result {
-	const value = parseJson(text, path);
+	if (text.length > maxChars)
+		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
+	const fix = "The file may be truncated: run again, or fetch the artifact again.";
+	const value = parseJson(text, (got, cause) =>
+		invalid(path, { pointer: "", expected: "JSON", got, ...(cause !== undefined && { fix, cause }) }),
+	);
 	checkVersion(value, path);
 	if (validate(value)) return value as Result;
 	// Nobody writes a result by hand, so advice on keys would not help.
