@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chooseRunLength, pilotMs, type RunLength } from "../src/core/compare/run-length.ts";
+import { chooseRunLength, pilotMs, type RunLength } from "../src/core/compare/sweep.ts";
 import { defaultMeasure } from "../src/core/config/config.ts";
 import { median } from "../src/core/stats/quantile.ts";
 import type { Backend } from "../src/ports/backend.ts";

@@ -181,7 +181,7 @@ export function recordError(error: unknown): ErrorRecord {
 /** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
 type DiagnosisKind = "none" | "refusal" | "runner";
 
-export interface ExcerptLine {
+interface ExcerptLine {
 	line: number;
 	text: string;
 }

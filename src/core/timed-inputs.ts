@@ -20,7 +20,7 @@ export interface FilledInput {
 	fill: Fill;
 }
 
-export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
+type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
 
 /**
  * Little-endian. `index` distinguishes the inputs. For `normal` and `uniform`, integers and bools are 0 or 1: valid as

@@ -1,7 +1,7 @@
 // Times workloads: base and head in interleaved pairs of processes, until the comparison is decided.
 import type { Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
-import { chooseRunLength, pacedLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
+import { chooseRunLength, pacedLength, pilotMs, type RunLength } from "../core/compare/sweep.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config, WorkloadConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/values.ts";

@@ -140,7 +140,7 @@ function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolut
 	});
 }
 
-const configInputs: Readonly<Record<string, string>> = {
+const configInputs = {
 	backend: "/backend",
 	onnxruntime: "/onnxruntime",
 	device: "/device",

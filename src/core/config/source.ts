@@ -3,9 +3,9 @@ import type { Location } from "../../../generated/result.ts";
 import { type ConfigCode, ConfigError } from "../errors.ts";
 import { formatPointer, parentPointer } from "../found.ts";
 import { cleanText } from "../text/escape.ts";
-import type { Config, Occasion, Source } from "./config.ts";
+import type { Config, Source } from "./config.ts";
 
-const occasionLabels: Readonly<Record<Occasion, string>> = {
+const occasionLabels = {
 	release: "default on a release",
 	nightly: "default in a scheduled run",
 };

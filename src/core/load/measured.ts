@@ -96,7 +96,7 @@ function sideOf(runs: readonly { run: ServedRun; load: LoadRun }[]) {
 }
 
 /** Of each bound. 459 independent requests are the fewest that bound a P99 from above. */
-export const tailConfidence = 0.99;
+const tailConfidence = 0.99;
 /** Few enough to hold whole busy periods. */
 const blocksPerRun = 20;
 
@@ -125,7 +125,7 @@ export function tailBounds(runs: readonly Float64Array[], share: number): TailBo
 	};
 }
 
-export function joined(runs: readonly Float64Array[]): Float64Array {
+function joined(runs: readonly Float64Array[]) {
 	const all = new Float64Array(runs.reduce((sum, { length }) => sum + length, 0));
 	let at = 0;
 	for (const run of runs) {

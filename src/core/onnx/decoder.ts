@@ -39,7 +39,7 @@ export interface Decoder {
 	dims: Partial<DecoderDims>;
 }
 
-export interface DecoderState {
+interface DecoderState {
 	input: OnnxValue;
 	output: OnnxValue;
 	axes: readonly OnnxDim[];

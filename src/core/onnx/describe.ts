@@ -191,7 +191,7 @@ function wiringOf(graph: OnnxGraph): string {
 	]);
 }
 
-const severities: Readonly<Record<Finding["severity"], { colour: string; mark: string }>> = {
+const severities = {
 	error: { colour: "31", mark: "✗ error" },
 	warning: { colour: "33", mark: "! warning" },
 	note: { colour: "36", mark: "· note" },

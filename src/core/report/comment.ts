@@ -252,7 +252,7 @@ const maxAnnotations = 200;
 const checkTitleChars = 250;
 const summaryLimit = 65_000;
 
-const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
+const blame = {
 	runner: "the runner is at fault, not the change; run it again",
 	configuration: "the configuration is at fault",
 	internal: "trtgate itself is at fault",

@@ -31,7 +31,7 @@ export function backendOfRow(result: Result, record: { part?: string }): Backend
 	return caveats.size > 1 ? own : { ...own, caveat: undefined };
 }
 
-const gateLabels: Readonly<Record<GateName, string>> = {
+const gateLabels = {
 	...resultLabels,
 	preflight: "preflight",
 	build: "build",

@@ -5,7 +5,6 @@ import type {
 	Comparison,
 	GpuSummary,
 	GpuUse,
-	GpuUseSource,
 	PerfRun,
 	WorkloadResult,
 } from "../../../generated/result.ts";
@@ -43,7 +42,7 @@ const figureColumns: readonly Column<FigureRow>[] = [
 ];
 
 /** nvidia-smi's figures are shares of time, not of the hardware. */
-const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> = {
+const useNames = {
 	gpm: { sm: "SM utilisation", memory: "memory bandwidth" },
 	"nvidia-smi": { sm: "time with a kernel running", memory: "time with memory active" },
 	tegrastats: { sm: "GPU load", memory: "memory controller load" },

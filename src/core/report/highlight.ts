@@ -132,7 +132,7 @@ export function restName(subject: Subject, common: Subject): string {
 	return subjectName(Object.fromEntries(own));
 }
 
-function merged(list: Group<Known>): Highlight {
+function merged(list: Group<Known>) {
 	const [first, ...others] = list;
 	if (others.length === 0) return first;
 	const common = commonSubject(list.map(({ about }) => about));

@@ -34,7 +34,7 @@ const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cy
 
 export type Style = keyof typeof codes;
 
-export const toneStyles: Readonly<Record<Tone, Style>> = {
+const toneStyles: Readonly<Record<Tone, Style>> = {
 	bad: "red",
 	warn: "yellow",
 	ok: "green",

@@ -1,6 +1,13 @@
-// The failures of a run that can be packed, whether a replay shows one again, and README.md of the folder.
+// A failure as a folder: which can be packed, its config and README.md, and whether a replay shows it again.
+
+import type { Repro, ReproModel } from "../../../generated/repro.ts";
+import { validate } from "../../../generated/repro-validator.js";
 import type { GoldenCheck, GoldenVerdict, Result } from "../../../generated/result.ts";
-import { usageError } from "../errors.ts";
+import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
+import { parseYaml } from "../config/yaml.ts";
+import { ConfigError, usageError } from "../errors.ts";
+import { fieldsOf, parseJson, toProblem } from "../found.ts";
+import type { EngineSpec } from "../plan/plan.ts";
 import { cleanMessage, cleanName, markdownCode, markdownFence } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
@@ -41,7 +48,7 @@ export function failuresOf({ builds, findings, errors, golden }: Facts): Failure
 }
 
 /** Without those of commands and those against the base, since neither is packed. */
-export function failedChecks({ checks }: Pick<GoldenVerdict, "checks">): GoldenCheck[] {
+function failedChecks({ checks }: Pick<GoldenVerdict, "checks">): GoldenCheck[] {
 	return checks.filter(
 		({ pass, metric }) => !pass && metric !== "error-growth" && !metric.startsWith("custom "),
 	);
@@ -90,7 +97,7 @@ function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict) {
 	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${shown}` };
 }
 
-export function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
+function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
 	const limit = allowed === null ? "" : ` (${bound} ${formatValue(allowed)})`;
 	return `${cleanName(output)}: ${cleanName(metric)}${limit}: recorded ${formatValue(got)}`;
 }
@@ -130,4 +137,46 @@ export function readmeOf(
 		"`trtgate repro FOLDER` builds it, runs it and compares.",
 		"The folder holds the model and its weights: give it only to those who may have them.\n",
 	].join("\n\n");
+}
+
+/** @param text of a valid trtgate.yml. Plugins and flags stay: a replay may refuse them. */
+export function reproConfig(
+	text: string,
+	{ model, engine }: EngineSpec,
+	{ backend, onnx, golden }: Pick<Repro, "backend"> & Pick<ReproModel, "onnx" | "golden">,
+): object {
+	const { models, measure, ...file } = fieldsOf(readYaml(text, "trtgate.yml"));
+	const own = fieldsOf(fieldsOf(models)[model.name]);
+	const { [engine.name]: settings = { precision: engine.precision } } = fieldsOf(own["engines"]);
+	const engines = { [engine.name]: only(settings, schema.$defs.engine) };
+	const ofModel = { ...only(own, schema.$defs.model), onnx, golden, workloads: golden && [], engines };
+	return {
+		...{ ...only(file, schema), backend, probes: "off", models: { [model.name]: ofModel } },
+		measure: { "build-timeout": fieldsOf(measure)["build-timeout"], "warm-up": "10ms", duration: "100ms" },
+	};
+}
+
+function only(settings: unknown, { properties }: { properties: object }) {
+	return Object.fromEntries(
+		Object.entries(fieldsOf(settings)).filter(([key]) => Object.hasOwn(properties, key)),
+	);
+}
+
+/** @throws ConfigError result-invalid if it asks for more, such as plugins or a flag that names a file. */
+export function parseRepro(text: string, path: string): Repro {
+	const invalid = (message: string, fix: string) =>
+		new ConfigError({ code: "result-invalid", message: `${path}${message}.`, location: { path }, fix });
+	const value = parseJson(text, (got) => invalid(`: expected JSON, got ${got}`, "Unpack the folder again."));
+	if (validate(value)) return value as Repro;
+	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
+	throw invalid(
+		`${pointer}: expected ${expected}, got ${got}`,
+		"If you trust its author, run README.md's commands by hand.",
+	);
+}
+
+function readYaml(text: string, path: string) {
+	const yaml = parseYaml(text, path);
+	if (yaml.state === "invalid") throw new AggregateError(yaml.errors);
+	return yaml.value;
 }

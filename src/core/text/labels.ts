@@ -49,7 +49,7 @@ export const statusTones = {
 	...{ pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad", note: "plain" },
 } as const satisfies Readonly<Record<GateStatus | "note", Tone>>;
 
-const verdictLabels: Readonly<Record<VerdictKind, string>> = {
+const verdictLabels = {
 	regressed: "slower",
 	improved: "faster",
 	unchanged: "unchanged",
@@ -58,7 +58,7 @@ const verdictLabels: Readonly<Record<VerdictKind, string>> = {
 	missing: "not compared",
 };
 
-const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
+const buildLabels = {
 	built: "built",
 	refused: "refused",
 	"timed-out": "timed out",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chooseRunLength, pacedLength } from "../../../src/core/compare/run-length.ts";
+import { chooseRunLength, pacedLength } from "../../../src/core/compare/sweep.ts";
 import { splitMix64 } from "../../../src/golden/core/record/generators/encode.ts";
 
 interface Pilot {

@@ -21,7 +21,7 @@ import {
 	table,
 } from "../section.ts";
 
-const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
+const faultOf = {
 	configuration: "the configuration",
 	runner: "the runner; a retry may help",
 	github: "GitHub's side; it does not change the outcome",

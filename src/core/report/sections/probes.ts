@@ -1,5 +1,5 @@
 // Whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
-import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
+import type { Bisection, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { dash } from "../../compare/sentence.ts";
 import { cleanMessage } from "../../text/escape.ts";
 import { counted, present, subjectName, subjectOf, type Tone } from "../../text/labels.ts";
@@ -21,7 +21,7 @@ import {
 } from "../section.ts";
 
 /** `label`: what has to hold. `fault`: ends a sentence that begins with the engine. */
-const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
+const probeTexts = {
 	determinism: {
 		label: "two runs agree",
 		fault: "gives different outputs for the same input",

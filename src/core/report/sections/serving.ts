@@ -59,7 +59,7 @@ function changeOf(point: Point) {
 	return `${text(head.p99Ms)} (${text(lowMs)} … ${text(highMs)})`;
 }
 
-export const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
+const rate = ({ ratePerSecond }: Pick<Point, "ratePerSecond">) =>
 	`${formatCount(Number(ratePerSecond.toPrecision(3)))} / s`;
 
 function quantiles(side: "base" | "head") {

@@ -1,5 +1,4 @@
 // The action in plan/: turns trtgate.yml into the job matrix.
-
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
@@ -15,15 +14,14 @@ import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
 import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/change.ts";
 import {
 	formatMatrix,
+	formatReview,
 	keepRunners,
 	parseLabels,
 	planMatrix,
 	refuseNewRunners,
 } from "../../../core/plan/matrix.ts";
-import type { EngineSpec } from "../../../core/plan/plan.ts";
-import { engineSpecs, findCounterparts } from "../../../core/plan/plan.ts";
+import { type EngineSpec, engineSpecs, findCounterparts } from "../../../core/plan/plan.ts";
 import { renderMatrix } from "../../../core/plan/render.ts";
-import { formatReview } from "../../../core/plan/review.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
