@@ -53,7 +53,6 @@ export function summarizeStarts(starts: readonly Start[]): StartUpStats | null {
 	};
 }
 
-/** Runs before the first of three that take at most a tenth longer than the later half does. */
 export function steadyAfter(runs: readonly number[]): number {
 	const limit = 1.1 * median(runs.slice(Math.floor(runs.length / 2)));
 	const at = runs.findIndex((_, index) => runs.slice(index, index + 3).every((ms) => ms <= limit));

@@ -19,7 +19,6 @@ function scatter(values: readonly number[]) {
 	};
 }
 
-/** Coefficient of variation within a side, both sides pooled; null if neither has two runs. */
 export function runCv(base: readonly number[], head: readonly number[]): number | null {
 	const arms = [base, head].filter((values) => values.length > 0).map(scatter);
 	const free = arms.reduce((sum, arm) => sum + arm.free, 0);

@@ -130,7 +130,6 @@ export function worstPoint(
 	);
 }
 
-/** Workloads as gates name them: of a sweep, one row with the worst of each comparison. */
 export function gatedRows({
 	workloads,
 	sweeps = [],

@@ -81,7 +81,6 @@ function decide(
 	return "inconclusive";
 }
 
-/** The smallest change that the interval rules out: a slowdown, or a speedup if only that is beyond the limit. */
 function openRange({ low, high }: LogChange, limit: number) {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
 	const speedUp = `a speedup of up to ${formatPercent(-toFraction(low))}`;

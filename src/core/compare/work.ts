@@ -12,7 +12,6 @@ export interface Work {
 	otherInput: number;
 }
 
-/** Instructions of the nodes that run, by their operator. */
 export type WorkByOperator = ReadonlyMap<string, number>;
 
 /** Renamed nodes and reordered initializers change the count by up to 3e-6. */

@@ -39,7 +39,6 @@ export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void
 	}
 }
 
-/** The engines that `name` leads to, at most once around a circle. */
 function chainOf(name: string, engines: readonly EngineConfig[]) {
 	const chain: string[] = [];
 	for (let at: string | undefined = name; at !== undefined && chain.length < engines.length; ) {

@@ -79,7 +79,6 @@ export interface TensorRtConfig {
 	flags: readonly string[];
 }
 
-/** The ONNX file for the major versions `from` to `to` of TensorRT. */
 export interface VersionedFile {
 	range: string;
 	from: number;
@@ -109,9 +108,7 @@ export interface EngineConfig {
 export interface ProbesConfig {
 	when: ProbesWhen;
 	only: readonly ProbeName[];
-	/** The input that is 1 where a position counts; by default recognised by its name. */
 	mask?: string;
-	/** The input with the number of unpadded positions; by default recognised by its name. */
 	length?: string;
 	pointer: string;
 }
@@ -168,7 +165,6 @@ export interface LoadConfig {
 	maxBatch?: number;
 	maxDelayMs: number;
 	durationMs: number;
-	/** Two engines each, as `a + b`. */
 	together?: readonly string[];
 }
 
@@ -199,7 +195,6 @@ export interface Config {
 	/** Index among the visible GPUs, or UUID of a GPU or MIG slice; by default the first. */
 	device?: string;
 	libraries?: string;
-	/** Another TensorRT on this machine, which runs the base. */
 	base?: BaseFile;
 	models: readonly ModelConfig[];
 	gates: Gates;

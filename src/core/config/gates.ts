@@ -12,7 +12,6 @@ interface Leaf {
 	pointer?: string;
 }
 
-/** Limits of one level by leaf: `latency.warn`, `golden.relative-l2.fp16`, `inconclusive`. */
 export type Layer = ReadonlyMap<string, Leaf>;
 
 export function occasionLayer(occasion: Occasion | undefined): Layer {

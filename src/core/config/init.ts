@@ -12,7 +12,6 @@ interface StarterModel {
 	onnxPath: string;
 	known?: KnownSizes;
 	comments?: readonly string[];
-	/** Shows the first model's comments on keys too. */
 	isFirst?: boolean;
 }
 
@@ -155,7 +154,6 @@ export function starterGolden(name: string): string {
 	return `golden/${folderName(name)}/golden.json`;
 }
 
-/** The config with its golden no longer commented out; null if there is no such comment. */
 export function withStarterGolden(config: string, golden: string): string | null {
 	const lines = config.split("\n");
 	const at = lines.findIndex((line) => line.trim() === `# golden: ${golden}`);

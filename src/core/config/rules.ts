@@ -25,7 +25,6 @@ const fileRules = [
 
 type FileRules = Pick<Config, (typeof fileRules)[number]>;
 
-/** The head's recipes under the base's rules; what only the head has keeps its own. */
 export function underRulesOf(rules: Config, head: Config, counterparts: Counterparts): Config {
 	const ofBase = enginesById(rules);
 	const models = head.models.map((model) => {
@@ -157,7 +156,6 @@ function laxnessOf(limit: number | undefined, isLeast = false) {
 	return limit === undefined ? Infinity : isLeast ? -limit : limit;
 }
 
-/** @param precision the head's, whose golden limit counts. */
 function gatesShown(
 	{ gates, pointer }: { gates: Gates; pointer: string },
 	precision?: EngineConfig["precision"],

@@ -130,7 +130,6 @@ function isOfLength({ keyword, params }: ErrorObject) {
 
 export interface SchemaNode {
 	title?: string;
-	/** The name of the type, where the title is in plain words. */
 	$comment?: string;
 	type?: string;
 	const?: unknown;
@@ -209,7 +208,6 @@ function followed(node: SchemaNode) {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
-/** Definitions of the schema, with a name for the value that has their keys. */
 const homes = {
 	model: "a model",
 	engine: "an engine",

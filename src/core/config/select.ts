@@ -11,7 +11,6 @@ const maxPatternChars = 700;
 
 const characters = /\\[\s\S]|[\s\S]/g;
 
-/** Reads patterns separated by lines or commas; escaped blanks are kept. */
 export function parsePatterns(text: string): string[] {
 	const patterns: string[][] = [[]];
 	for (const character of text.match(characters) ?? []) {

@@ -135,7 +135,6 @@ export function* resolveEach<Item, Value>(
 
 type Resolved<Value> = { state: "ok"; value: Value } | { state: "invalid"; problems: readonly Problem[] };
 
-/** Stops at the most problems that are shown; keeps the first of each pointer. */
 export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 	const problems = new Map<string, Problem>();
 	let step = resolution.next();

@@ -93,7 +93,6 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 	return flags;
 }
 
-/** Plans without weights, which compute zeros until they are refitted. */
 export const strippingFlags = ["--stripWeights", "--stripAllWeights"] as const;
 
 /** Flags that collide with trtgate's or make timings incomparable, with the alternative to each. */
@@ -198,7 +197,6 @@ export function onnxFilesOf({ onnx, onnxByVersion = [] }: EngineConfig): string[
 	return [onnx, ...onnxByVersion.map(({ path }) => path)];
 }
 
-/** Each engine with its file for this TensorRT. @throws ConfigError config-value if it has none. */
 export function onTensorRt<Some extends Pick<Config, "models" | "sources">>(
 	config: Some,
 	version: string,

@@ -139,7 +139,6 @@ function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult)
 	);
 }
 
-/** Of what cannot be decided. */
 export function openStatus({ inconclusive }: Gates) {
 	return inconclusive === "fail" ? "fail" : "inconclusive";
 }

@@ -13,7 +13,6 @@ export interface LoadRequest {
 	minBatch: number;
 	maxBatch: number;
 	maxDelayMs: number;
-	/** Whether requests of one size run as a CUDA graph. */
 	graph: boolean;
 }
 

@@ -195,7 +195,6 @@ function fits(result: Result) {
 	return writtenBytes(result, maxBytes) <= maxBytes;
 }
 
-/** Keeps the smallest results, up to `share` of the limit together. */
 function refuseLargest(parts: readonly JudgedPart[], share: number) {
 	const sized = parts.map((part) => ({
 		part,

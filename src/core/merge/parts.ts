@@ -140,7 +140,6 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 /** The gate gives an artifact this name if its usual name is taken. */
 const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
-/** Artifacts of the latest attempt of each part; two of one attempt are two results. */
 export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	expected: readonly { name: string; artifact: string }[],

@@ -75,7 +75,6 @@ function conclude({ tables, bounds, compared, seen, rowsOf }: Walk): InputValues
 	return { kind: "choice", values, only: !seen.has("unknown"), why };
 }
 
-/** What all ranges allow, with the reason of the one that has the lowest end. */
 function narrowest(ranges: readonly Range[]) {
 	const [first] = ranges;
 	if (first === undefined) return null;
@@ -120,7 +119,6 @@ function each<Value>(operators: string, value: Value) {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, value]));
 }
 
-/** A place at which a node reads the values, moved by `shift`. */
 interface Use {
 	node: OnnxNode;
 	scope: Scope;
@@ -195,7 +193,6 @@ function noteComparison({ node, scope, walk, place, shift }: Use) {
 	return true;
 }
 
-/** The shift of the values after the operation. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
 > = {

@@ -111,7 +111,6 @@ export function tensorsOf(scopes: readonly Scope[]): OnnxInitializer[] {
 	]);
 }
 
-/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
 export type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 
 export function constantsIn(scopes: readonly Scope[]): Constants {

@@ -20,7 +20,6 @@ const aloneName = "all";
 
 const maxNameChars = 100;
 
-/** Of a job or a gate: one line that can be part of an address. */
 export function shortJobName(text: string): string {
 	return [...cleanText(text)].slice(0, maxNameChars).join("").trim();
 }
@@ -105,7 +104,6 @@ function nameOfItsOwn(wanted: string, { input, taken }: Naming) {
 	}
 }
 
-/** Labels and patterns of the jobs of one runner; no patterns for all engines. */
 function sharesOf(
 	runner: RunnerConfig,
 	{ models }: MatrixInput["config"],

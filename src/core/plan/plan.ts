@@ -30,7 +30,6 @@ export interface EngineAssets {
 	calibration?: Asset & { cases?: readonly CalibrationCase[] };
 }
 
-/** Engine × input shapes × streams: one row of the performance table. */
 export interface Workload {
 	id: string;
 	engineId: string;
@@ -42,9 +41,7 @@ export type Step =
 	| { kind: "preflight"; arm: Arm; engineId: string }
 	| { kind: "build"; arm: Arm; engineId: string }
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
-	/** Empty `only`: all probes that apply. */
 	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
-	/** `pairs` at the last look; without a base, single runs of the head. */
 	| { kind: "measure"; engineId: string; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {
@@ -128,7 +125,6 @@ export function underNameOf(head: EngineSpec, base: EngineSpec): EngineSpec {
 	};
 }
 
-/** Runs of a workload without a base, to show its noise. */
 export const runsWithoutBase = 3;
 
 export interface PlanInput {

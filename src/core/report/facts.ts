@@ -18,7 +18,6 @@ import { armName, present, speedLabel, statusTones, type Tone, withCaveat } from
 import { formatBytes, formatDuration, formatMs, formatPercent, formatWork } from "../text/units.ts";
 import { engineKey, GateIndex } from "./highlight.ts";
 
-/** The backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }

@@ -32,7 +32,6 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 	};
 }
 
-/** Iterations over wall time, unless the tool measured it; undefined if neither is a number above 0. */
 export function throughputOf(iterations: number, timedMs: number, reported?: number): number | undefined {
 	const perSecond = reported ?? (1000 * iterations) / timedMs;
 	return Number.isFinite(perSecond) && perSecond > 0 ? perSecond : undefined;
@@ -53,7 +52,6 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
 }
 
-/** Medians over runs, the mean over all iterations, the largest peak; throughput only if every run has one. */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	const counted = runs.filter(isSummarized);
 	if (counted.length === 0) return null;

@@ -82,7 +82,6 @@ export interface ForeignProcess {
 
 export interface RunConditions {
 	window: GpuWindow | null;
-	/** Iterations × median compute time ÷ wall time; null without a watched GPU. */
 	computeShare: number | null;
 	foreignProcesses: readonly ForeignProcess[];
 }

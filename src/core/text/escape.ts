@@ -32,7 +32,6 @@ export function cleanName(text: string, maxChars = 80): string {
 	return clean === "" ? "(no name)" : shorten(clean, maxChars);
 }
 
-/** Cuts a sentence from the user or another module to fit a report. */
 export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
@@ -104,7 +103,6 @@ export function markdownCode(text: string): string {
 		: `<code>${escapeMarkdown(text)}</code>`;
 }
 
-/** Fences text with more backticks than any of its lines has. */
 export function markdownFence(lines: readonly string[]): string {
 	const clean = lines.map(cleanText);
 	const longest = Math.max(2, ...clean.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)));

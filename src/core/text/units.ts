@@ -13,7 +13,6 @@ function fixed(value: number, digits: number) {
 	return Number(text) === 0 ? (0).toFixed(digits) : text;
 }
 
-/** Decimals of a percentage that an interval of this half width (a fraction) supports. */
 export function percentDigits(halfWidth: number): 1 | 2 {
 	return Math.abs(halfWidth) < 5e-4 ? 2 : 1;
 }
@@ -30,7 +29,6 @@ export function formatPercent(fraction: number, options: { sign?: boolean; digit
 	return `${sign}${withMinus(text)} %`;
 }
 
-/** Formats a limit as in the config: 0.02 is `2 %`, 0.025 is `2.5 %`. */
 export function formatLimit(fraction: number): string {
 	const percent = Number((fraction * 100).toPrecision(3));
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;

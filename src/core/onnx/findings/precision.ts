@@ -85,7 +85,6 @@ function byTypesAlone(
 	return [finding("precision-typed", message, { severity: "warning", fix })];
 }
 
-/** Attributes that name an element type, as in Cast and QuantizeLinear. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
 function isInFile({ dtypes, precision }: Format, { model, scopes }: Subject) {

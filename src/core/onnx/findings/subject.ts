@@ -22,7 +22,6 @@ export interface PreflightContext {
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
 	gpuMemoryBytes?: number | undefined;
-	/** As nvidia-smi reports it: `9.0`. */
 	computeCapability?: string | undefined;
 	streamsWeights?: boolean;
 	settings?: Pick<TensorRtConfig, "flags" | "dla" | "plugins">;
@@ -96,7 +95,6 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** One finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].map((group) => {

@@ -84,7 +84,6 @@ export function overConfig(model: OnnxModel, configured: ShapeSource, given: Sha
 	};
 }
 
-/** The shapes with the open axes filled, by input (the record has no prototype); null if a size is missing. */
 export function fillShapes(
 	{ inputs, labels }: OpenInputs,
 	sizes: ReadonlyMap<string, number>,

@@ -29,7 +29,6 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 	return shapes;
 }
 
-/** @throws ConfigError config-dims also if the model cannot run with these sizes. */
 export function runnableShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
 	const shapes = resolveShapes(model, source);
 	refuseImpossible(shapeCheck(model), shapes, source);

@@ -184,7 +184,6 @@ function outputTypes(node: OnnxNode, signature: Signature, given: Types) {
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** The type that attributes name, else the fallback: a type, or the input that has it. */
 function statedType(node: OnnxNode, given: Types) {
 	for (const name of ["to", "dtype", "output_dtype", "output_datatype"]) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

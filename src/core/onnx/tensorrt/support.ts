@@ -71,7 +71,6 @@ export function listedSpan(kind: "operators" | "plugins", name: string) {
 	return first === undefined || last === undefined ? null : { first, last };
 }
 
-/** Names in the document that are not the type's own in capitals. */
 const names: Readonly<Partial<Record<OnnxDType, string>>> = {
 	float: "FP32",
 	double: "FP64",

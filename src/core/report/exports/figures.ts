@@ -133,7 +133,6 @@ function ofBuild(build: BuildRecord, result: Result): Figure[] {
 	];
 }
 
-/** The worst case of each engine and metric. Where more is better, it is no error. */
 function ofGoldens(golden: readonly GoldenVerdict[]) {
 	const worst = new Map<string, Figure>();
 	for (const { model, engine, part, case: name, checks } of golden) {

@@ -18,7 +18,6 @@ interface Node extends EngineGroup {
 	folded?: number;
 }
 
-/** Keeps changed nodes and their neighbours; unchanged ones between them become one. */
 function foldUnchanged({ groups, edges }: EngineGraph) {
 	const isShown = groups.map(({ isChanged }) => isChanged);
 	for (const [from = 0, to = 0] of edges) {
@@ -148,7 +147,6 @@ export function layoutGraph(count: number, edges: readonly (readonly [from: numb
 
 const lists = (count: number): number[][] => Array.from({ length: count }, () => []);
 
-/** Moves each node as near to the mean of its neighbours as the others allow. */
 function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]) {
 	const wanted = layer.map((node) => {
 		const own = near[node] ?? [];

@@ -199,7 +199,6 @@ const columns: readonly Column<Judged>[] = [
 	),
 ];
 
-/** Cases of one engine with the same message share a line. */
 function remarks({ golden }: Result) {
 	const unlike = golden.filter(
 		({ state, checks, message }) => state !== "match" && (checks.length === 0 || message !== undefined),

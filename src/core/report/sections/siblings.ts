@@ -117,7 +117,6 @@ function ranked(family: readonly Row[]) {
 /** Other kernels change an error by less than this factor, as in the gate `golden.error-growth`. */
 const sameError = 2;
 
-/** Faster or more accurate beyond doubt, and not the opposite in the other. */
 function isBetter(one: Row, other: Row) {
 	if (one.place === null || other.place === null) return false;
 	const isMoreExact = ({ error: a }: Row, { error: b }: Row) =>
