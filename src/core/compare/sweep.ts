@@ -87,16 +87,8 @@ function roundest(low: number, high: number, { from, step }: Pick<SizeRange, "fr
 	return low + step * Math.max(1, Math.floor((high - low) / step / 2));
 }
 
-export interface Cliff {
-	low: number;
-	high: number;
-	/** Time of `high` over that of `low`; of the base where it is known. */
-	head: number;
-	base: number | null;
-}
-
 /** Where the head's time rises by a quarter or more beyond what its neighbours' slopes explain; the highest first. */
-export function cliffsOf(points: readonly Timed[]): Cliff[] {
+export function cliffsOf(points: readonly Timed[]) {
 	return intervalsOf(points.toSorted((a, b) => a.size - b.size))
 		.filter(({ rise, low, high }) => rise >= noticeable && (high.head ?? 0) > (low.head ?? 0))
 		.toSorted((a, b) => b.rise - a.rise)

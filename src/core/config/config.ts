@@ -3,6 +3,7 @@ import type {
 	AcceptFile,
 	BaseFile,
 	DecoderFile,
+	InputFile,
 	MeasureWhen,
 	Precision,
 	ProbeName,
@@ -51,10 +52,8 @@ export interface WorkloadConfig {
 	pointer: string;
 }
 
-export interface InputConfig {
-	shape?: readonly (number | string)[];
+export interface InputConfig extends InputFile {
 	pinned?: readonly number[];
-	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
 }
 
 export interface PluginConfig {

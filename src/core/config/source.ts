@@ -133,16 +133,14 @@ export function* resolveEach<Item, Value>(
 	return values;
 }
 
-type Resolved<Value> = { state: "ok"; value: Value } | { state: "invalid"; problems: readonly Problem[] };
-
-export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
+export function collect<Value>(resolution: Resolution<Value>) {
 	const problems = new Map<string, Problem>();
 	let step = resolution.next();
 	for (; !step.done && problems.size <= maxErrors; step = resolution.next())
 		if (!problems.has(step.value.pointer)) problems.set(step.value.pointer, step.value);
 	return step.done && problems.size === 0
-		? { state: "ok", value: step.value }
-		: { state: "invalid", problems: [...problems.values()] };
+		? ({ state: "ok", value: step.value } as const)
+		: ({ state: "invalid", problems: [...problems.values()] } as const);
 }
 
 export function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {

@@ -126,9 +126,8 @@ function throughputGate({ base, head }: WorkloadResult, gates: Gates): Verdict {
 	const { warn, fail } = gates.throughput;
 	if (before === 0 || now === null || (warn === undefined && fail === undefined))
 		return ["throughput", null, ""];
-	const change = now / before - 1;
-	const message = `Throughput ${formatGate.rate(before)} → ${formatGate.rate(now)} (${formatPercent(change, { sign: true })}).`;
-	return ["throughput", judgeChange(-change, gates.throughput), message];
+	const message = changeText("Throughput", [before, now], formatGate.rate);
+	return ["throughput", judgeChange(1 - now / before, gates.throughput), message];
 }
 
 function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult) {
@@ -264,18 +263,19 @@ function sizeGate({ base, head, spec }: BuildFacts): Verdict {
 	const before = base?.engineBytes ?? 0;
 	const now = head.engineBytes;
 	if (now === undefined || before === 0) return ["engine-size", null, ""];
-	const change = now / before - 1;
-	const message = `Engine ${formatBytes(before)} → ${formatBytes(now)} (${formatPercent(change, { sign: true })}).`;
-	return ["engine-size", judgeChange(change, spec.engine.gates.engineSize), message];
+	const message = changeText("Engine", [before, now], formatBytes);
+	return ["engine-size", judgeChange(now / before - 1, spec.engine.gates.engineSize), message];
 }
 
 function timeGate(facts: BuildFacts): Verdict {
 	const before = facts.base?.durationMs ?? 0;
 	const now = facts.head.durationMs;
 	if (before <= 0 || buildTimesApart(facts) !== null) return ["build-time", null, ""];
-	const change = now / before - 1;
-	const status =
-		now - before < noticeableBuildMs ? "pass" : judgeChange(change, facts.spec.engine.gates.buildTime);
-	const message = `Build ${formatDuration(before)} → ${formatDuration(now)} (${formatPercent(change, { sign: true })}).`;
-	return ["build-time", status, message];
+	const judged = judgeChange(now / before - 1, facts.spec.engine.gates.buildTime);
+	const status = now - before < noticeableBuildMs ? "pass" : judged;
+	return ["build-time", status, changeText("Build", [before, now], formatDuration)];
+}
+
+function changeText(what: string, [from, to]: [number, number], format: (value: number) => string) {
+	return `${what} ${format(from)} → ${format(to)} (${formatPercent(to / from - 1, { sign: true })}).`;
 }

@@ -99,16 +99,11 @@ const tailConfidence = 0.99;
 /** Few enough to hold whole busy periods. */
 const blocksPerRun = 20;
 
-export interface TailBounds {
-	lowMs: number | null;
-	highMs: number | null;
-}
-
 /**
  * Of the quantile `share` over all runs. Slow requests come in busy periods, so the sample is worth as many independent
  * requests as blocks of it scatter like: its size ÷ the design effect (Korn and Graubard, Survey Methodology 24, 1998).
  */
-export function tailBounds(runs: readonly Float64Array[], share: number): TailBounds {
+export function tailBounds(runs: readonly Float64Array[], share: number) {
 	const sorted = joined(runs).sort();
 	const worth = Math.floor(sorted.length / designEffect(runs, quantile(sorted, share)));
 	// The number of requests above the quantile is binomial.

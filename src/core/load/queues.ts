@@ -60,11 +60,6 @@ export function interpolatedMs(timed: readonly TimedBatch[]): (batch: number) =>
 /** Beyond this many arrivals in one service time the chance is below 1e-50. */
 const mostArrivals = 40;
 
-export interface Sojourn {
-	mean: number;
-	quantile(share: number): number;
-}
-
 /**
  * Time from a request's arrival to its answer.
  *
@@ -74,11 +69,11 @@ export interface Sojourn {
  *
  * @param load ρ, arrivals in one service time, in (0, 1).
  */
-export function md1(load: number): Sojourn {
+export function md1(load: number) {
 	const isAtMost = waitingTime(load);
 	return {
 		mean: 1 + load / (2 * (1 - load)),
-		quantile(share) {
+		quantile(share: number) {
 			let [low, high] = [0, 1];
 			if (isAtMost(0) >= share) return 1;
 			while (isAtMost(high) < share) [low, high] = [high, 2 * high];

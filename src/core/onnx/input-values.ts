@@ -1,7 +1,7 @@
 // Finds the values that an input may hold from how the model uses them.
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { factsOf } from "./static-shapes/infer.ts";
-import { attributeOf, elementsOf, integerAttribute } from "./static-shapes/operator.ts";
+import { attributeOf, elementsOf, forEach, integerAttribute } from "./static-shapes/operator.ts";
 import { type Constants, foundIn, nodesInRunOrder, type Scope } from "./walk.ts";
 
 export type InputValues =
@@ -110,14 +110,10 @@ const tablesOf: Readonly<Record<string, Readonly<Record<number, number>>>> = {
 const kindsOf: Readonly<Record<string, Readonly<Record<number, "size" | "length" | "state">>>> = {
 	Resize: { 2: "size", 3: "size" },
 	Range: { 0: "size", 1: "size", 2: "size" },
-	...each("Reshape Expand Tile Upsample TopK Pad", { 1: "size" }),
-	...each("ConstantOfShape Loop", { 0: "size" }),
-	...each("LSTM GRU RNN", { 4: "length", 5: "state", 6: "state" }),
+	...forEach("Reshape Expand Tile Upsample TopK Pad", { 1: "size" }),
+	...forEach("ConstantOfShape Loop", { 0: "size" }),
+	...forEach("LSTM GRU RNN", { 4: "length", 5: "state", 6: "state" }),
 };
-
-function each<Value>(operators: string, value: Value) {
-	return Object.fromEntries(operators.split(" ").map((operator) => [operator, value]));
-}
 
 interface Use {
 	node: OnnxNode;

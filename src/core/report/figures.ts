@@ -9,7 +9,7 @@ import type {
 	WorkloadResult,
 } from "../../../generated/result.ts";
 import { changeText, dash, intervalText } from "../compare/sentence.ts";
-import { highest } from "../telemetry/window.ts";
+import { highest } from "../stats/quantile.ts";
 import { cleanName } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs, formatPercent } from "../text/units.ts";

@@ -13,6 +13,16 @@ export function quantile(sorted: Float64Array, p: number): number {
 	return share < 0.5 ? low + (high - low) * share : high - (high - low) * (1 - share);
 }
 
+export function meanOf(values: readonly (number | null)[]): number | null {
+	const known = values.filter((value) => value !== null);
+	return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+export function highest(values: readonly (number | null)[]): number | null {
+	const known = values.filter((value) => value !== null);
+	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+}
+
 export function median(values: readonly number[]): number {
 	return quantile(Float64Array.from(values).sort(), 0.5);
 }
@@ -43,12 +53,6 @@ export function harrellDavis(sorted: Float64Array, p: number): number {
 	return sum / weights;
 }
 
-interface SampleMean {
-	mean: number;
-	sd: number;
-	df: number;
-}
-
 /** Sums from both ends at once, so that mirrored samples give sums that differ only in sign. */
 function mirroredSum(sorted: readonly number[], value: (x: number) => number) {
 	let sum = 0;
@@ -58,7 +62,8 @@ function mirroredSum(sorted: readonly number[], value: (x: number) => number) {
 	return sum;
 }
 
-export function sampleMean(values: readonly number[]): SampleMean | null {
+/** `sd`: with n − 1; 0 for a single value. */
+export function sampleMean(values: readonly number[]) {
 	const n = values.length;
 	if (n === 0) return null;
 	const sorted = [...values].sort((left, right) => left - right);

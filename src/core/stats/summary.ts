@@ -1,6 +1,6 @@
 // Summaries of runs and sides.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
-import { harrellDavis, median, quantile } from "./quantile.ts";
+import { harrellDavis, highest, median, quantile } from "./quantile.ts";
 
 interface RunSummary {
 	iterations: number;
@@ -46,10 +46,8 @@ export function isSummarized(run: PerfRun): run is SummarizedRun {
 }
 
 export function peakOf(runs: readonly PerfRun[]): number | null {
-	const peaks = runs.flatMap((run) =>
-		run.state === "ok" && typeof run.peakMemoryBytes === "number" ? [run.peakMemoryBytes] : [],
-	);
-	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
+	const used = runs.filter(({ state }) => state === "ok");
+	return highest(used.map(({ peakMemoryBytes = null }) => peakMemoryBytes));
 }
 
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {

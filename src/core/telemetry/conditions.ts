@@ -1,8 +1,8 @@
 // What the GPU's state says of runs: whether one counts, by its conditions, never by its side or result; and how base and head compare.
 import type { Comparison, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
-import { median } from "../stats/quantile.ts";
+import { highest, meanOf, median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
-import { type GpuProcess, highest, meanOf, type ProcessSample, spoilingReason } from "./window.ts";
+import { type GpuProcess, type ProcessSample, spoilingReason } from "./window.ts";
 
 /** Three times the difference between undisturbed runs of one engine. */
 export const equalClocks = 0.003;

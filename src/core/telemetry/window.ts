@@ -1,5 +1,6 @@
 // Readings of a GPU, and summaries of those of one period.
 import type { GpuUse, GpuWindow } from "../../../generated/result.ts";
+import { highest, meanOf } from "../stats/quantile.ts";
 
 /** About ten a second; null if not reported. */
 export interface TelemetrySample {
@@ -107,25 +108,11 @@ export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWin
 	};
 }
 
-function isNumber(value: number | null): value is number {
-	return value !== null;
-}
-
 function rangeOf(values: readonly (number | null)[]) {
-	const mean = meanOf(values);
-	if (mean === null) return null;
-	const known = values.filter(isNumber);
-	return { mean, min: known.reduce((a, b) => Math.min(a, b)), max: known.reduce((a, b) => Math.max(a, b)) };
-}
-
-export function meanOf(values: readonly (number | null)[]): number | null {
-	const known = values.filter(isNumber);
-	return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
-}
-
-export function highest(values: readonly (number | null)[]): number | null {
-	const known = values.filter(isNumber);
-	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+	const known = values.filter((value) => value !== null);
+	const [mean, max] = [meanOf(known), highest(known)];
+	if (mean === null || max === null) return null;
+	return { mean, min: known.reduce((a, b) => Math.min(a, b)), max };
 }
 
 /** null if a process hides its memory, or none is known as ours and one might be. */

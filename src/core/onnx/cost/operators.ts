@@ -8,6 +8,7 @@ import {
 	conv,
 	type Dims,
 	elementsOf,
+	forEach,
 	gemm,
 	integerAttribute,
 	integersAttribute,
@@ -215,39 +216,39 @@ const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => NaN };
 const elementwise: Operator = { ...none, shape: keepShape };
 
-function each(operators: string, operator: Operator): [string, Operator][] {
-	return operators.split(" ").map((name) => [name, operator]);
-}
+const standard = new Map(
+	Object.entries<Operator>({
+		Attention: attention,
+		...forEach("Conv ConvInteger", convolution(1)),
+		ConvTranspose: transposed,
+		DeformConv: { ...convolution(1), shape: deformed },
+		Einsum: einsum,
+		...forEach("GRU LSTM RNN", recurrence),
+		...forEach("Gemm MatMul MatMulInteger QLinearMatMul", product),
+		QLinearConv: convolution(3),
+		...forEach("DFT Det STFT", unknown),
+	}),
+);
 
-const standard = new Map<string, Operator>([
-	["Attention", attention],
-	...each("Conv ConvInteger", convolution(1)),
-	["ConvTranspose", transposed],
-	["DeformConv", { ...convolution(1), shape: deformed }],
-	["Einsum", einsum],
-	...each("GRU LSTM RNN", recurrence),
-	...each("Gemm MatMul MatMulInteger QLinearMatMul", product),
-	["QLinearConv", convolution(3)],
-	...each("DFT Det STFT", unknown),
-]);
-
-const microsoft = new Map<string, Operator>([
-	["Attention", packedAttention(4)],
-	["DynamicQuantizeLSTM", { ...recurrence, shape: packedLstm }],
-	...each("DynamicQuantizeMatMul MatMulIntegerToFloat", { ...product, shape: matMul }),
-	["FusedConv", { ...convolution(1), shape: conv }],
-	["FusedGemm", { ...product, shape: gemm }],
-	["FusedMatMul", { ...product, shape: turnedProduct }],
-	["MatMulNBits", packedProduct],
-	["MultiHeadAttention", multiHeadAttention],
-	["QAttention", packedAttention(8)],
-	["QGemm", { ...product, shape: withSecond(gemm, 3) }],
-	...each(
-		"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +
-			"RotaryEmbedding SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization",
-		elementwise,
-	),
-]);
+const microsoft = new Map(
+	Object.entries<Operator>({
+		Attention: packedAttention(4),
+		DynamicQuantizeLSTM: { ...recurrence, shape: packedLstm },
+		...forEach("DynamicQuantizeMatMul MatMulIntegerToFloat", { ...product, shape: matMul }),
+		FusedConv: { ...convolution(1), shape: conv },
+		FusedGemm: { ...product, shape: gemm },
+		FusedMatMul: { ...product, shape: turnedProduct },
+		MatMulNBits: packedProduct,
+		MultiHeadAttention: multiHeadAttention,
+		QAttention: packedAttention(8),
+		QGemm: { ...product, shape: withSecond(gemm, 3) },
+		...forEach(
+			"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +
+				"RotaryEmbedding SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization",
+			elementwise,
+		),
+	}),
+);
 
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 

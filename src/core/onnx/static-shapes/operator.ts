@@ -34,7 +34,7 @@ export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => Ope
 	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : null));
 }
 
-export function forEach(operators: string, rule: OperatorRule): OperatorRules {
+export function forEach<Rule>(operators: string, rule: Rule): Readonly<Record<string, Rule>> {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
 
