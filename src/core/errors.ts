@@ -108,15 +108,8 @@ export function usageError(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, fix });
 }
 
-export function faultOf<Code extends string>({
-	code,
-	message,
-	fix,
-	location,
-	pointer,
-	excerpt,
-	log,
-}: GateError<Code>): Fault<Code> {
+export function faultOf<Code extends string>(error: GateError<Code>): Fault<Code> {
+	const { code, message, fix, location, pointer, excerpt, log } = error;
 	return { code, message, fix, location, pointer, excerpt, log };
 }
 

@@ -1,5 +1,5 @@
 // Compares the runs of one workload: latency, P99 and memory.
-import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
+import type { Arm, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { errorShare, runCv } from "./pairs.ts";
@@ -10,14 +10,7 @@ interface CompareOptions extends Omit<JudgeOptions, "share"> {
 	p99MinimalEffect: number;
 }
 
-export interface RunsCompared {
-	latency: Comparison;
-	p99: Comparison;
-	memory: Comparison;
-	noise: WorkloadResult["noise"];
-	base: ArmStats | null;
-	head: ArmStats | null;
-}
+export type RunsCompared = Pick<WorkloadResult, "latency" | "p99" | "memory" | "noise" | "base" | "head">;
 
 type Figure = "medianMs" | "p99Ms";
 

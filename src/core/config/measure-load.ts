@@ -3,6 +3,7 @@ import type { LoadFile } from "../../../generated/config.ts";
 import { formatName, suggest } from "../found.ts";
 import { listNames } from "../text/labels.ts";
 import { defaultMeasure, type LoadConfig, type ModelConfig } from "./config.ts";
+import { modelAndEngineNames } from "./select.ts";
 import type { Resolution } from "./source.ts";
 import { checkPath, parseDuration, parseShare } from "./values.ts";
 
@@ -39,7 +40,7 @@ function* checkTogether(
 	pairs: NonNullable<LoadFile["together"]>,
 	models: readonly ModelConfig[],
 ): Resolution<void> {
-	const known = models.flatMap(({ name, engines }) => [name, ...engines.map((one) => `${name}/${one.name}`)]);
+	const known = modelAndEngineNames(models);
 	for (const [index, pair] of pairs.entries())
 		for (const [side, name] of pair.entries()) {
 			if (known.includes(name)) continue;

@@ -60,16 +60,17 @@ interface PatternProblem {
 	meant?: string | undefined;
 }
 
+export function modelAndEngineNames(models: Config["models"]): string[] {
+	return models.flatMap(({ name, engines }) => [name, ...engines.map((engine) => `${name}/${engine.name}`)]);
+}
+
 export function selectModels(
 	models: Config["models"],
 	patterns: readonly string[],
 ):
 	| { state: "ok"; models: readonly ModelConfig[] }
 	| { state: "unknown"; problems: readonly PatternProblem[] } {
-	const ids = models.flatMap((model) => [
-		model.name,
-		...model.engines.map((engine) => `${model.name}/${engine.name}`),
-	]);
+	const ids = modelAndEngineNames(models);
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
 	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => {
 		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];

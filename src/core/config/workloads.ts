@@ -2,7 +2,7 @@
 import type { DecoderFile, WorkloadFile } from "../../../generated/config.ts";
 import { childPointer, formatName, suggest } from "../found.ts";
 import { decoderDims } from "../onnx/decoder.ts";
-import { listNames } from "../text/labels.ts";
+import { listNames, present } from "../text/labels.ts";
 import type { SweepConfig, WorkloadConfig } from "./config.ts";
 import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
@@ -77,7 +77,7 @@ function* resolveWorkload(
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);
 	const everyMs = yield* readInterval(file.every, `${pointer}/every`);
 	return {
-		name: file.name ?? defaultName(sizes, { token, streams, everyMs, sweep: swept?.sweep }),
+		name: file.name ?? defaultName(sizes, token, { streams, everyMs, sweep: swept?.sweep }),
 		dims: Object.assign(optimalSizes(profile ?? profiles[0]), ends.at(-1)),
 		streams,
 		...(everyMs !== undefined && { everyMs }),
@@ -207,25 +207,16 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 
 function defaultName(
 	sizes: Readonly<Record<string, number>>,
-	{
-		token,
-		streams,
-		everyMs,
-		sweep,
-	}: {
-		token: Token | null;
-		streams: number;
-		everyMs: number | undefined;
-		sweep: SweepConfig | undefined;
-	},
+	token: Token | null,
+	{ streams, everyMs, sweep }: Pick<WorkloadConfig, "streams" | "everyMs" | "sweep">,
 ) {
 	const others = Object.entries(sizes).filter(([name]) => token?.dims.includes(name) !== true);
-	const parts = [
-		...(token === null ? [] : [token.label]),
+	const parts = present([
+		token?.label,
 		...others.map(([name, size]) => `${name} ${size}`),
-	];
-	if (sweep !== undefined) parts.push(`${sweep.dim} ${sweep.from} to ${sweep.to}`);
-	if (streams > 1) parts.push(`${streams} streams`);
-	if (everyMs !== undefined) parts.push(`every ${everyMs} ms`);
+		sweep && `${sweep.dim} ${sweep.from} to ${sweep.to}`,
+		streams > 1 && `${streams} streams`,
+		everyMs !== undefined && `every ${everyMs} ms`,
+	]);
 	return parts.join(" · ") || "default";
 }

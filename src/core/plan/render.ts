@@ -4,7 +4,7 @@ import type { Config, EngineConfig, PrepareConfig, Threshold } from "../config/c
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
-import { counted, listNames } from "../text/labels.ts";
+import { counted, listNames, present } from "../text/labels.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { Plan, Step } from "./plan.ts";
@@ -32,9 +32,8 @@ function stepLines(plan: Plan, config: Config) {
 
 function describeStep(step: Step, plan: Plan, config: Config) {
 	switch (step.kind) {
-		case "prepare": {
+		case "prepare":
 			return [step.arm, `${cleanName(step.model)}: ${describeCommand(step)}`];
-		}
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
 		case "build":
@@ -116,20 +115,15 @@ function lengthText(ms: number, { measure }: Config) {
 
 function settingLines(config: Config) {
 	const { measure, baseline } = config;
-	const settings: [string, string][] = [
-		["/backend", config.backend],
-		...(config.device === undefined
-			? []
-			: [["/device", cleanText(config.device)] satisfies [string, string]]),
-		["/measure/pairs", measure.looks.join(", ")],
-		["/measure/warm-up", lengthText(measure.warmUpMs, config)],
-		["/measure/duration", lengthText(measure.durationMs, config)],
-		[
-			"/baseline/from",
-			baseline.ref === undefined ? baseline.from : `${baseline.from} ${cleanText(baseline.ref)}`,
-		],
-	];
-	const rows = [...settings, ...gateSettings(config)].map(([pointer, value]) => [
+	const settings: Record<string, string> = {
+		"/backend": config.backend,
+		...(config.device !== undefined && { "/device": cleanText(config.device) }),
+		"/measure/pairs": measure.looks.join(", "),
+		"/measure/warm-up": lengthText(measure.warmUpMs, config),
+		"/measure/duration": lengthText(measure.durationMs, config),
+		"/baseline/from": present([baseline.from, baseline.ref && cleanText(baseline.ref)]).join(" "),
+	};
+	const rows = [...Object.entries(settings), ...gateSettings(config)].map(([pointer, value]) => [
 		pointer.slice(1).replaceAll("/", "."),
 		value,
 		formatSource(config, pointer),
@@ -152,11 +146,11 @@ function gateSettings(config: Config): [string, string][] {
 }
 
 function describeLimits({ warn, fail }: Threshold) {
-	const parts = [
-		warn === undefined ? [] : [`warn ${formatLimit(warn)}`],
-		fail === undefined ? [] : [`fail ${formatLimit(fail)}`],
-	].flat();
-	return parts.length === 0 ? "off" : parts.join(", ");
+	const limits = present([
+		warn !== undefined && `warn ${formatLimit(warn)}`,
+		fail !== undefined && `fail ${formatLimit(fail)}`,
+	]);
+	return limits.join(", ") || "off";
 }
 
 export function renderMatrix(jobs: readonly MatrixJob[]): string {

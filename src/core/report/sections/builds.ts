@@ -117,9 +117,12 @@ const timeColumn = (arm: Arm): Column<BuildPair> =>
 		sortBy: (pair) => pair[arm]?.durationMs ?? null,
 	});
 
-const sizeOf = (build: BuildRecord | null) => (build?.state === "built" ? build.engineBytes : null);
 const sizeColumn = (arm: Arm): Column<BuildPair> =>
-	numbers(`size ${arm}`, (pair) => sizeOf(pair[arm]), formatBytes);
+	numbers(
+		`size ${arm}`,
+		({ [arm]: build }) => (build?.state === "built" ? build.engineBytes : null),
+		formatBytes,
+	);
 
 const buildColumns: readonly Column<BuildPair>[] = [
 	heading("Engine", ({ model, engine, part }) => subjectName({ model, engine, part }), {
