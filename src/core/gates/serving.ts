@@ -70,9 +70,6 @@ function gainStatus([gain, most]: [number, number], { warn = -1, fail = -1 }: Th
 	return gain < fail ? null : "pass";
 }
 
-/** Less is within what a disk or another process costs. */
-const noticeableMs = 5;
-
 export function judgeStartUp(
 	{ model, engine, comparison }: StartUpResult,
 	config: Config,
@@ -80,13 +77,10 @@ export function judgeStartUp(
 ): GateResult[] {
 	const { gates } = level;
 	const { warn, fail } = gates.startUp;
-	const { verdict, base = 0, head = Number.POSITIVE_INFINITY } = comparison;
-	const isSmall = verdict === "regressed" && head - base < noticeableMs;
 	const isOff = warn === undefined && fail === undefined;
 	const judged = comparedStatus(comparison, gates.startUp, { gates, isExplained: true });
-	const status = isOff ? null : isSmall ? "pass" : judged;
 	const message = `Time to the first inference: ${renderVerdict(comparison)}`;
-	return placeVerdict(["start-up", status, message], { model, engine }, { config, ...level });
+	return placeVerdict(["start-up", isOff ? null : judged, message], { model, engine }, { config, ...level });
 }
 
 export function judgeMemoryGrowth(
