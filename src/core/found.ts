@@ -20,13 +20,22 @@ export function describeJsonFault(cause: unknown): string {
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
 
-/** @param refuse makes the error, of what was got. */
-export function parseJson(text: string, refuse: (got: string, cause?: unknown) => Error): unknown {
+/** @param refuse makes the error of what is there instead. */
+export function readJson(text: string, refuse: (got: string, cause?: unknown) => Error): unknown {
 	if (text.trim() === "") throw refuse("an empty file");
 	try {
 		return JSON.parse(text.replace(/^\ufeff/, ""));
 	} catch (cause) {
 		throw refuse(`text that is not JSON (${describeJsonFault(cause)})`, cause);
+	}
+}
+
+/** undefined: not JSON. */
+export function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
 	}
 }
 

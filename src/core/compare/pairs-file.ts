@@ -1,7 +1,7 @@
 // Parses the file of `trtgate verdict`.
 
 import { ConfigError } from "../errors.ts";
-import { childPointer, describeFound, isObject, parseJson } from "../found.ts";
+import { childPointer, describeFound, isObject, readJson } from "../found.ts";
 import type { Pair } from "./pairs.ts";
 
 const defaultMinimalEffect = 0.02;
@@ -22,7 +22,7 @@ export function parsePairs(text: string, path: string): { pairs: Pair[]; minimal
 		const expected = "a finite number of milliseconds above 0";
 		throw invalid(pointer, expected, got ?? describeFound(value, pointer));
 	};
-	const file = parseJson(text, (got) => invalid("", "JSON", got));
+	const file = readJson(text, (got) => invalid("", "JSON", got));
 	if (!isObject(file)) throw invalid("", 'an object with "pairs"', describeFound(file, ""));
 	const { pairs, minimalEffect = defaultMinimalEffect, ...others } = file;
 	const [unknownKey] = Object.keys(others);

@@ -12,7 +12,7 @@ import {
 	unknownSelection,
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
-import { fieldsOf } from "../found.ts";
+import { fieldsOf, parseJson } from "../found.ts";
 import { cleanText } from "../text/escape.ts";
 import { engineSpecs } from "./plan.ts";
 
@@ -137,7 +137,7 @@ export function formatMatrix(jobs: readonly MatrixJob[]): string {
 const keys = ["name", "runner", "only", "device", "artifact"] as const;
 
 export function parseMatrix(text: string): MatrixJob[] {
-	const value = parseJsonOrNull(text);
+	const value = parseJson(text);
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	const jobs = list.map((entry: unknown) => {
@@ -157,14 +157,6 @@ export function parseMatrix(text: string): MatrixJob[] {
 	return jobs;
 }
 
-export function parseJsonOrNull(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return null;
-	}
-}
-
 function notAMatrix(which = "") {
 	return usageError(
 		`The expected parts are not a plan's matrix: expected ${which}{"include":[{"name":…,"artifact":…}]}.`,
@@ -176,7 +168,7 @@ function notAMatrix(which = "") {
 export function parseLabels(text: string): RunnerConfig["labels"] {
 	const isPlain = !/^\s*[[{"]/.test(text);
 	const plain = text.split(/[,\n]/).flatMap((label) => label.trim() || []);
-	const value = isPlain ? plain : parseJsonOrNull(text);
+	const value = isPlain ? plain : parseJson(text);
 	if (typeof value === "string" && value !== "") return [value];
 	if (isPlain ? plain.length > 0 : isLabels(value)) return value as string[];
 	const { group, labels } = fieldsOf(value);
@@ -259,7 +251,7 @@ export function formatReview(review: readonly GateResult[]): string {
 
 export function parseReview(text: string): GateResult[] {
 	if (text.trim() === "") return [];
-	const list = parseJsonOrNull(text);
+	const list = parseJson(text);
 	if (!Array.isArray(list) || list.length > maxReviewed || !list.every(isReviewed)) throw notAReview();
 	return list.map(({ gate, status, model, message, engine, workload, location }) => {
 		return { gate, status, model, message, engine, workload, ...placeIn(location) };

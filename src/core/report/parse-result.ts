@@ -4,7 +4,7 @@ import type { Result } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
-import { isObject, parseJson, type SchemaProblem, toProblem } from "../found.ts";
+import { isObject, readJson, type SchemaProblem, toProblem } from "../found.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is not a result. */
@@ -39,7 +39,7 @@ export function parseResult(text: string, path: string): Result {
 	if (text.length > maxChars)
 		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
 	const fix = "The file may be truncated: run again, or fetch the artifact again.";
-	const value = parseJson(text, (got, cause) =>
+	const value = readJson(text, (got, cause) =>
 		invalid(path, { pointer: "", expected: "JSON", got, ...(cause !== undefined && { fix, cause }) }),
 	);
 	checkVersion(value, path);

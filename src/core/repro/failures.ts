@@ -6,7 +6,7 @@ import type { GoldenCheck, GoldenVerdict, Result } from "../../../generated/resu
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
 import { parseYaml } from "../config/yaml.ts";
 import { ConfigError, usageError } from "../errors.ts";
-import { fieldsOf, parseJson, toProblem } from "../found.ts";
+import { fieldsOf, readJson, toProblem } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { cleanMessage, cleanName, markdownCode, markdownFence } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
@@ -166,7 +166,7 @@ function only(settings: unknown, { properties }: { properties: object }) {
 export function parseRepro(text: string, path: string): Repro {
 	const invalid = (message: string, fix: string) =>
 		new ConfigError({ code: "result-invalid", message: `${path}${message}.`, location: { path }, fix });
-	const value = parseJson(text, (got) => invalid(`: expected JSON, got ${got}`, "Unpack the folder again."));
+	const value = readJson(text, (got) => invalid(`: expected JSON, got ${got}`, "Unpack the folder again."));
 	if (validate(value)) return value as Repro;
 	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
 	throw invalid(
