@@ -123,7 +123,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 }
 
 /** Caches are keyed by version only. */
-function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
+function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation) {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
@@ -136,7 +136,7 @@ function tensorRt(
 	gpu: Device | null,
 	choice: BackendChoice,
 	python = "python3",
-): Backend {
+) {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const store = (name: string, maxBytes: number) => entryStore({ folder: join(cacheFolder, name), maxBytes });
@@ -175,7 +175,7 @@ export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile 
 function missing(
 	{ tried }: Extract<Found, { state: "missing" }>,
 	{ trtexec, pointer }: { trtexec?: string | undefined; pointer?: string },
-): ConfigError {
+) {
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
 	return new ConfigError({
 		code: "backend-mismatch",
@@ -189,7 +189,7 @@ function missing(
 	});
 }
 
-function withoutGpu({ config, environment }: BackendChoice): ConfigError {
+function withoutGpu({ config, environment }: BackendChoice) {
 	const { visibleDevices } = environment;
 	const { device, backend } = config;
 	const hidden =

@@ -92,7 +92,7 @@ export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">):
 	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
 }
 
-function* notesOf(facts: Facts, input: GateInput): Generator<string> {
+function* notesOf(facts: Facts, input: GateInput) {
 	yield* input.arms.flatMap(({ arm, source }) =>
 		source.found === undefined ? [] : [`${arm === "base" ? "Base" : "Head"}: ${source.found}`],
 	);

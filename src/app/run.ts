@@ -33,7 +33,6 @@ import {
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
 	type Facts,
-	type Found,
 	type GateInput,
 	noFacts,
 	type Prepared,
@@ -69,7 +68,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 }
 
 /** A run that ends early still has a result. */
-async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
+async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts) {
 	yield enterStage("prepare", ports);
 	yield { environment: await ports.backend.fingerprint() };
 	const found = await prepareGate(asked, ports);
@@ -106,7 +105,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 }
 
 /** Has the machine to itself. */
-async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
+async function* runOnMachine(run: RunContext) {
 	const { ports, seen } = run;
 	yield enterStage("build", ports);
 	const engines: BuiltEngine[] = [];
@@ -179,12 +178,7 @@ function runPreflight(
 	return preflight(checked, ports);
 }
 
-async function* buildEngines({
-	prepared,
-	input,
-	seen,
-	ports,
-}: RunContext): AsyncGenerator<Found & { engine?: BuiltEngine }> {
+async function* buildEngines({ prepared, input, seen, ports }: RunContext) {
 	const { measure, preflight } = input.config;
 	const buildsVary = seen().backend.kind === "tensorrt";
 	if (!buildsVary && measure.rebuilds > 1)
@@ -233,10 +227,7 @@ function recipeHashes(models: readonly PreparedModel[]) {
 	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
 }
 
-async function* explainWorkloads(
-	workloads: readonly TimedWorkload[],
-	{ input, seen, ports }: RunContext,
-): AsyncGenerator<Found> {
+async function* explainWorkloads(workloads: readonly TimedWorkload[], { input, seen, ports }: RunContext) {
 	const { outFolder, config } = input;
 	const { rows, backend } = seen();
 	const explaining = {

@@ -27,7 +27,7 @@ export async function findCalibrationData(wanted: CalibrationWanted): Promise<Ca
 	return { path: isGolden ? dirname(path) : path, cases, sha256 };
 }
 
-async function casesOfGolden(path: string, most: number): Promise<CalibrationCase[]> {
+async function casesOfGolden(path: string, most: number) {
 	const { cases, sequence } = parseManifest(await readInputText(path, inputKinds.golden), path);
 	if (sequence !== undefined)
 		throw tensorInvalid({ path }, "cases of one inference", "sequences of a decoder", fix);

@@ -10,7 +10,7 @@ import {
 } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
-import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
+import { preprocessImage } from "../../formats/image/preprocess.ts";
 import {
 	checkFileSize,
 	decodeMember,
@@ -114,7 +114,7 @@ const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
 /** Most goldens need no decoder, so it is loaded for the first image. */
-async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
+async function decodeJpeg(bytes: Uint8Array) {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);
 	const jpeg = await import("jpeg-js");

@@ -46,7 +46,7 @@ export function lockPath({ folder, gpuUuid }: Pick<GpuLockOptions, "folder" | "g
 	return join(folder, `${gpuUuid.replace(/[^\w-]/g, "_")}.lock`);
 }
 
-function renewed(lock: Lock, path: string): Lock {
+function renewed(lock: Lock, path: string) {
 	const renew = () => {
 		const now = new Date();
 		// A lock file that is gone or not accessible shows when the lock is taken.

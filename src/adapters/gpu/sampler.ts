@@ -77,7 +77,7 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 	};
 }
 
-async function begin(watch: Watch): Promise<void> {
+async function begin(watch: Watch) {
 	const { options, sentences } = watch;
 	const devices = await listGpus(options.smi);
 	if (devices.state === "none") return void sentences.add(devices.sentence);
@@ -256,7 +256,7 @@ function lastOfEach(rows: readonly AppRow[]) {
 }
 
 /** In a container the number is the host's; here it may belong to another process. */
-async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
+async function findOwner(pid: number, name: string, processes: Processes) {
 	const group = await groupOf(pid);
 	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
 	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";

@@ -138,12 +138,12 @@ function failed(why: string, tail: readonly string[]) {
 }
 
 /** Resolves the user's folder exactly; Node would also search its parents. */
-function nativeHome(folder: string): string {
+function nativeHome(folder: string) {
 	return join(folder, "node_modules", "onnxruntime-node");
 }
 
 /** The version of an ONNX Runtime that the user installed. @throws ConfigError usage. */
-async function checkInstalled(home: string, untrustedFolder: string | undefined): Promise<string> {
+async function checkInstalled(home: string, untrustedFolder: string | undefined) {
 	const real = await realpath(home).catch(() => home);
 	if (untrustedFolder !== undefined && real.startsWith(`${await realpath(untrustedFolder)}/`))
 		throw usageError(

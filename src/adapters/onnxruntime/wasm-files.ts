@@ -84,7 +84,7 @@ interface Unpacked {
 	bytes: Uint8Array;
 }
 
-async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
+async function shipped(file: PinnedFile, path: string) {
 	const broken = (code: "tool-missing" | "tool-output", what: string, cause?: unknown) => {
 		const message = `ONNX Runtime's file ${what}.`;
 		return new ToolError({ code, message, cause, fix: "Install trtgate again: this file ships with it." });

@@ -35,7 +35,7 @@ async function runIn(
 	folder: string,
 	{ command, cwd, about, expected, got }: CommandJob,
 	processes: Processes,
-): Promise<CommandAnswer> {
+) {
 	const paths = [join(folder, "expected.npy"), join(folder, "got.npy")] as const;
 	await writeFile(paths[0], encodeNpy(expected));
 	await writeFile(paths[1], encodeNpy(got));

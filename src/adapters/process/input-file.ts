@@ -94,7 +94,7 @@ function checkFacts(facts: Stats, kind: InputKind, shown: string) {
 	}
 }
 
-function kindOf(facts: Stats): string {
+function kindOf(facts: Stats) {
 	if (facts.isDirectory()) return "a folder";
 	if (facts.isFIFO()) return "a named pipe";
 	return facts.isSocket() ? "a socket" : "a device";

@@ -114,7 +114,7 @@ interface Owner {
 	token: string;
 }
 
-async function describeSelf(): Promise<Owner> {
+async function describeSelf() {
 	const { pid } = process;
 	return {
 		pid,
@@ -127,7 +127,7 @@ async function describeSelf(): Promise<Owner> {
 }
 
 /** null: not one of our locks. */
-function parseOwner(text: string): Owner | null {
+function parseOwner(text: string) {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
 		const wordOf = (value: unknown) => (typeof value === "string" ? value : "");
@@ -145,7 +145,7 @@ export function describeOwner(owner: Owner | null): string {
 }
 
 /** elsewhere: on another machine or in another container. */
-async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
+async function stateOfOwner(owner: Owner) {
 	const space = await numberSpace();
 	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space))
 		return "elsewhere";
@@ -170,7 +170,7 @@ export async function groupOf(pid: number): Promise<number | null> {
 }
 
 /** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything. */
-async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
+async function readStat(pid: number) {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
 	if (text === null) return {};
 	const [state = "", , group = "", ...others] = text.slice(text.lastIndexOf(")") + 2).split(" ");

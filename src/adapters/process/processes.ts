@@ -76,11 +76,11 @@ export function createProcesses(options: ProcessesOptions = {}) {
 	};
 }
 
-function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
+function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]) {
 	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }
 
-function stopwatch(): { enter(): void; leave(): void; totalMs(): number } {
+function stopwatch() {
 	let inside = 0;
 	let since = 0;
 	let total = 0;

@@ -78,7 +78,7 @@ export async function openRecording(folder: string): Promise<Recording> {
 	};
 }
 
-function restore(differences: Buffer, golden: Buffer): Uint8Array {
+function restore(differences: Buffer, golden: Buffer) {
 	const message = "A recorded output and its golden are not of one size.";
 	if (differences.length !== golden.length || differences.length % 4 !== 0)
 		throw new BugError({ code: "internal", message });

@@ -27,7 +27,7 @@ export interface BuildFacts {
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);
 
-function parseFacts(facts: unknown): BuildFacts | null {
+function parseFacts(facts: unknown) {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity, ...more } =
 		fieldsOf(facts);
 	const { eligible, picked } = fieldsOf(sparsity);

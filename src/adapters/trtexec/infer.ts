@@ -90,7 +90,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 class CaseError extends Error {}
 
 /** The first fault of the machine is thrown and stops the rest. */
-async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
+async function runAll(job: InferJob, folder: string, context: TrtexecContext) {
 	let done = 0;
 	let fault: unknown;
 	const runCase = async ({ id, inputs, refit }: InferCase, index: number): Promise<InferredCase> => {
@@ -126,7 +126,7 @@ async function inferCase(
 	given: Tensors,
 	{ job, cwd, logPath }: { job: InferJob; cwd: string; logPath: string },
 	context: TrtexecContext,
-): Promise<Tensors> {
+) {
 	const { engine, timeoutMs } = job;
 	const { onnx } = engine.model;
 	checkInputs(given, onnx, context);
@@ -177,7 +177,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue) {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel): Promise<Tensors> {
+async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel) {
 	// `__proto__` is a valid name of an output.
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {

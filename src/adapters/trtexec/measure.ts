@@ -83,7 +83,7 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	};
 }
 
-function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTimes): ExportTimes {
+function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTimes) {
 	const first = startMs.findIndex((ms) => ms >= fromMs);
 	const skipped = first < 0 ? startMs.length : first;
 	const cut = (values: Float64Array) => values.subarray(skipped);

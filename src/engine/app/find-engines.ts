@@ -58,7 +58,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	return own.map((layers) => besides(layers, root, all));
 }
 
-function besides(layers: string, root: string, files: readonly string[]): FoundEngine {
+function besides(layers: string, root: string, files: readonly string[]) {
 	const [stem, folder] = [stemOf(layers), dirname(layers)];
 	const near = files.filter((path) => dirname(path) === folder);
 	const isOnly = ofKind(near, "layers").every((path) => path === layers);

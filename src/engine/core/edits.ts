@@ -61,14 +61,14 @@ export function editText(
 }
 
 /** Operators of which the builder kept nothing cost nothing; of many, all nodes are counted. */
-function inLayers(nodes: readonly OnnxNode[], { layers }: EngineModel): readonly OnnxNode[] {
+function inLayers(nodes: readonly OnnxNode[], { layers }: EngineModel) {
 	const named = new Set(layers.flatMap((layer) => layer.nodes));
 	const kept = new Set(nodes.flatMap((node) => (named.has(keyOf(node)) ? [node.op] : [])));
 	return kept.size > mostOperators ? nodes : nodes.filter(({ op }) => kept.has(op));
 }
 
 /** A node of which another of its kind was removed may only have a new name. */
-function editedNodes(base: OnnxGraph, head: OnnxGraph): Record<Edit["word"], OnnxNode[]> {
+function editedNodes(base: OnnxGraph, head: OnnxGraph) {
 	const nodesIn = ({ nodes }: OnnxGraph) => new Map(nodes.map((node) => [keyOf(node), node]));
 	const [before, after] = [nodesIn(base), nodesIn(head)];
 	const missing = (nodes: typeof before, others: typeof before) =>
@@ -84,7 +84,7 @@ function editedNodes(base: OnnxGraph, head: OnnxGraph): Record<Edit["word"], Onn
 	};
 }
 
-function groupsOf(arm: Arm, groups: readonly Explaining[]): ReadonlyMap<string, Explaining[]> {
+function groupsOf(arm: Arm, groups: readonly Explaining[]) {
 	const named = groups.flatMap((group) =>
 		[...new Set(group.component[arm].flatMap(({ nodes }) => nodes))].map((name) => ({ name, group })),
 	);
@@ -100,7 +100,7 @@ function editsOf(
 	word: Edit["word"],
 	nodes: readonly OnnxNode[],
 	{ graph, groups }: { graph: OnnxGraph; groups: ReadonlyMap<string, readonly Explaining[]> },
-): Edit[] {
+) {
 	const users = groupBy(
 		graph.nodes.flatMap((node) => [...node.inputs, ...node.outputs].map((tensor) => ({ tensor, node }))),
 		({ tensor }) => tensor,
@@ -121,7 +121,7 @@ function editsOf(
 }
 
 /** `2 added Transposes`; `7 added nodes in /layer1/layer1.4` of many operators. */
-function nodesText(word: string, nodes: readonly OnnxNode[]): string {
+function nodesText(word: string, nodes: readonly OnnxNode[]) {
 	const byOp = [...groupBy(nodes, ({ op }) => op)].sort(([, a], [, b]) => b.length - a.length);
 	if (byOp.length > mostOperators) return `${counted(nodes.length, `${word} node`)}${scopeText(nodes)}`;
 	return byOp
@@ -132,7 +132,7 @@ function nodesText(word: string, nodes: readonly OnnxNode[]): string {
 		.join(" and ");
 }
 
-function scopeText([first, ...others]: readonly OnnxNode[]): string {
+function scopeText([first, ...others]: readonly OnnxNode[]) {
 	const steps = first?.name.split("/").slice(0, -1) ?? [];
 	const apart = steps.findIndex((_, at) => {
 		const scope = steps.slice(0, at + 1).join("/");
@@ -142,7 +142,7 @@ function scopeText([first, ...others]: readonly OnnxNode[]): string {
 	return scope === "" ? "" : ` in ${cleanName(scope, 60)}`;
 }
 
-function effectText(groups: readonly Explaining[], isOne: boolean): string {
+function effectText(groups: readonly Explaining[], isOne: boolean) {
 	const [largest] = [...groups].sort((a, b) => Math.abs(b.delta.ms) - Math.abs(a.delta.ms));
 	const precision = largest === undefined ? null : precisionChange(largest);
 	if (precision !== null) return ` (${precision})`;

@@ -67,7 +67,7 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 	};
 }
 
-function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartTime {
+function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number) {
 	const timed = layers.flatMap(({ timesMs }) => (undelayed(timesMs) > 0 ? [timesMs] : []));
 	const sum = (of: (timesMs: readonly number[]) => number) =>
 		timed.reduce((total, timesMs) => total + Math.max(0, of(timesMs) - overheadMs), 0);

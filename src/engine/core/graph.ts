@@ -28,7 +28,7 @@ function differs({ isChanged, delta }: Group) {
 	return isChanged || delta.isSignificant;
 }
 
-function drawn(group: Group): EngineGroup {
+function drawn(group: Group) {
 	const { component, delta } = group;
 	const arm = (which: Arm): EngineGroup["head"] => {
 		const facts = group[which];

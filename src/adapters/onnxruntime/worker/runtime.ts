@@ -100,7 +100,7 @@ export function openSession(
 }
 
 /** WebAssembly cannot open files, so it gets their bytes. */
-function readExternal(job: RuntimeJob): { path: string; data: Uint8Array }[] {
+function readExternal(job: RuntimeJob) {
 	return job.external.map((location) => ({
 		path: location,
 		data: readFileSync(join(dirname(job.modelPath), location)),

@@ -132,7 +132,7 @@ async function readKernels(
 	report: string,
 	made: { output: string; files: readonly string[] },
 	{ argv, processes }: Nsight,
-): Promise<Trace> {
+) {
 	const help = await processes.run({
 		...{ argv: [...argv, ...helpReportsArgs], timeoutMs: probeTimeoutMs, captureBytes: 256 * 1024 },
 	});

@@ -73,7 +73,7 @@ export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): 
 	};
 }
 
-async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
+async function renamed(draft: ArtifactDraft, root: string, name: string) {
 	const [file] = draft.files;
 	if (file !== undefined) await copyFile(file, join(root, name));
 	return { ...draft, name, root, files: [join(root, name)] };

@@ -50,7 +50,7 @@ export function decodeFile(bytes: Uint8Array, name: string): TakenFile {
 }
 
 /** null if the entry is broken, or unpacks to more than it declares. */
-function inflate(packed: Uint8Array, maxBytes: number): Uint8Array | null {
+function inflate(packed: Uint8Array, maxBytes: number) {
 	try {
 		return inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes) });
 	} catch {

@@ -64,7 +64,7 @@ async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }
 		saveState("published", "true");
 }
 
-async function openJob(terminal: Terminal): Promise<Job> {
+async function openJob(terminal: Terminal) {
 	const { environment } = terminal;
 	const inputs = readPublishInputs();
 	const known = await readRun(environment, inputs);
@@ -81,7 +81,7 @@ function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">)
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">) {
 	if (inputs.cache === "false" || context === null) return null;
 	const { event, host, run } = context;
 	return sharedCaches({
@@ -99,7 +99,7 @@ interface FinishedRun {
 	outFolder: string;
 }
 
-async function runJob(job: Job, ports: GateOptions["ports"]): Promise<FinishedRun | null> {
+async function runJob(job: Job, ports: GateOptions["ports"]) {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop, terminal } = job;
 	const { cache } = job.inputs;

@@ -190,7 +190,7 @@ interface Drafted {
 	draft: ArtifactDraft;
 }
 
-async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
+async function draftsOf({ outFolder, configPath, inputs, run }: Upload) {
 	const named = (prefix: string) => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
 	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();

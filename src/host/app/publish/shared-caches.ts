@@ -79,7 +79,7 @@ function skipped(why: string): Published {
 function locationsOf(
 	{ config, fingerprint, models }: PreparedRun,
 	{ cacheFolder, temp }: SharedCacheOptions,
-): Shared[] {
+) {
 	const head = recipeDigest(models, "head");
 	const base = recipeDigest(models, "base");
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
@@ -106,7 +106,7 @@ async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Publishe
 	return { what: "cache", state: "done", note };
 }
 
-function originOf(key: string, { head, base }: Shared): string {
+function originOf(key: string, { head, base }: Shared) {
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base)
 		? "built from the base's models and flags"
