@@ -13,10 +13,9 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
-import { preflight } from "../stages/preflight.ts";
+import { checkSparsity, preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
-import { checkSparsity } from "../stages/sparsity.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { concludeResult } from "./conclude.ts";
 import {

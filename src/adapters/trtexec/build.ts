@@ -10,9 +10,8 @@ import { formatDuration } from "../../core/text/units.ts";
 import { timedInputsOf } from "../../core/timed-inputs.ts";
 import type { EngineLayers } from "../../engine/core/layer.ts";
 import { type BuildPlaces, buildArgs, runArgs, SettingError, shapesAt } from "../../formats/trtexec/args.ts";
-import { createBuildLog, createBuildProgress } from "../../formats/trtexec/build-log.ts";
+import { createBuildLog, createBuildProgress, createSparsityLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
-import { createSparsityLog } from "../../formats/trtexec/sparsity.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import {

@@ -10,12 +10,16 @@ import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { modelFacts } from "../../core/onnx/describe.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type Evidence, flagsOf } from "../../formats/trtexec/diagnose.ts";
+import {
+	diagnoseHonestly,
+	type Evidence,
+	flagsOf,
+	renderDiagnosis,
+	touchedFiles,
+} from "../../formats/trtexec/diagnose.ts";
 import { givenShapes } from "../../formats/trtexec/failures/profiles.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
-import { renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
-import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ArgumentsOf, misused, parseArguments } from "./arguments.ts";

@@ -1,8 +1,12 @@
 // Recorded from ONNX Runtime 1.30.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createWarningCounter, diagnoseOrt, explainRun } from "../../../src/formats/onnxruntime/failures.ts";
-import { ortFailureCodes } from "../../../src/formats/onnxruntime/rules.ts";
+import {
+	createWarningCounter,
+	diagnoseOrt,
+	explainRun,
+	ortFailureCodes,
+} from "../../../src/formats/onnxruntime/failures.ts";
 import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
 import { cpuMs } from "../../support/cpu-time.ts";
 
