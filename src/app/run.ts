@@ -1,6 +1,7 @@
 // One run of the gate, its stages in order from top to bottom.
-import { createHash } from "node:crypto";
+
 import type { Result } from "../../generated/result.ts";
+import { digestOf } from "../adapters/process/input-file.ts";
 import { recordError } from "../core/errors.ts";
 import { engineSpecs, findCounterparts, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
@@ -222,8 +223,12 @@ async function* buildEngines({ prepared, input, seen, ports }: RunContext) {
 
 function recipeHashes(models: readonly PreparedModel[]) {
 	const ready = models.filter((model) => model.state === "ready");
-	const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
-	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
+	return new Map(
+		ready.map((model) => [
+			`${model.arm} ${model.spec.id}`,
+			digestOf(recipeText(recipeOf(model))).slice(0, 16),
+		]),
+	);
 }
 
 async function* explainWorkloads(workloads: readonly TimedWorkload[], { input, seen, ports }: RunContext) {

@@ -1,4 +1,5 @@
 // The file system: reads whole files and writes atomically.
+
 import { createHash, randomBytes } from "node:crypto";
 import { read } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { Files, Progress } from "../../ports/world.ts";
-import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
+import { digestOf, inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
 import { describeOwner, type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
@@ -109,11 +110,7 @@ export async function hashOpen(file: number, onRead?: (bytes: number) => void): 
 	}
 }
 
-export function hashOfBytes(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
-}
-
 export function hashOfLines(lines: readonly string[]): string {
 	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
-	return hashOfBytes(Buffer.concat(sorted));
+	return digestOf(Buffer.concat(sorted));
 }

@@ -1,5 +1,6 @@
 // Finds the folder with ONNX Runtime's WebAssembly files; unpacks the gzipped ones that ship with trtgate, once for each machine.
-import { createHash, randomBytes } from "node:crypto";
+
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { ToolError } from "../../core/errors.ts";
+import { digestOf } from "../process/input-file.ts";
 import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts";
 
 interface PinnedFile {
@@ -135,5 +137,5 @@ async function holds(folder: string, { wasm, module, api }: Pinned) {
 }
 
 function fits(bytes: Uint8Array, file: PinnedFile) {
-	return bytes.length === file.bytes && createHash("sha256").update(bytes).digest("hex") === file.sha256;
+	return bytes.length === file.bytes && digestOf(bytes) === file.sha256;
 }

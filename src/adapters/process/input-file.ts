@@ -153,6 +153,10 @@ export function fileSource(file: number, size: number): ByteSource {
 	};
 }
 
+export function digestOf(content: string | Uint8Array): string {
+	return createHash("sha256").update(content).digest("hex");
+}
+
 export async function digestFile(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);

@@ -1,9 +1,11 @@
 // A lock file that names its owner, and is broken if its owner has died; how processes are told apart.
-import { createHash, randomBytes } from "node:crypto";
+
+import { randomBytes } from "node:crypto";
 import { link, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { fieldsOf } from "../../core/found.ts";
+import { digestOf } from "./input-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "./write-error.ts";
 
 export interface Lock {
@@ -84,7 +86,7 @@ async function readLock(path: string) {
  * same way.
  */
 async function removeDead(path: string, dead: string, options: LockOptions) {
-	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);
+	const name = digestOf(dead).slice(0, 16);
 	const breaking = await tryLock(`${path}.${name}.breaking`, options);
 	if (breaking.state === "busy") return false;
 	try {

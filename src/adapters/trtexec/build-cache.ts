@@ -1,13 +1,12 @@
 // Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT.
 
-import { createHash } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BuildRecord, Sparsity } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import { digestFile } from "../process/input-file.ts";
+import { digestFile, digestOf } from "../process/input-file.ts";
 import type { TrtexecContext } from "./context.ts";
 import { portableFlags } from "./failure.ts";
 
@@ -73,8 +72,7 @@ export async function buildRequest(
 	return { job, places, argv, files };
 }
 
-export const hashOf = (text: string | Uint8Array): string =>
-	createHash("sha256").update(text).digest("hex").slice(0, 32);
+export const hashOf = (text: string | Uint8Array): string => digestOf(text).slice(0, 32);
 
 async function timingHash(path: string | undefined) {
 	if (path === undefined) return null;

@@ -1,11 +1,13 @@
 // The real adapters that goldens need.
+
 import { join } from "node:path";
 import { entryStore } from "../../adapters/cache/entries.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
-import { fileStore, hashOfBytes } from "../../adapters/files/store.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
+import { digestOf } from "../../adapters/process/input-file.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
@@ -71,7 +73,7 @@ export async function withGoldenPorts<Result>(
 			ending: "npy",
 			pack: (tensor) => {
 				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: hashOfBytes(bytes) };
+				return { bytes, sha256: digestOf(bytes) };
 			},
 		},
 	};

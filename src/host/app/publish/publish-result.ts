@@ -1,9 +1,11 @@
 // Publishes a result, or why there is none.
+
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { notice } from "@actions/core";
 import type { ErrorRecord, Result } from "../../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../../adapters/files/store.ts";
+import { messageOf } from "../../../adapters/process/spawn.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
 import { explainError } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, removeEarlierResult } from "../../../app/out-folder.ts";
@@ -72,7 +74,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured) {
 		await checkOutFolder(outFolder, roots);
 		return outFolder;
 	} catch (error) {
-		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);
+		log(`The reports go to another folder: ${messageOf(error)}`);
 		return mkdtemp(join(roots.temp, "trtgate-out-"));
 	}
 }
