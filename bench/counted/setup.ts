@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Arm } from "../../generated/result.ts";
-import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Work } from "../../src/core/compare/work.ts";
@@ -59,7 +59,7 @@ export async function open(
 	{ name, path }: Subject,
 	arm: Arm,
 ): Promise<{ engine: BuiltEngine; inputs: TimedInput[] }> {
-	const model = await fileModelReader().read(path);
+	const model = await readModel(path);
 	const inputs = feeds(model.onnx.graph).map((feed): TimedInput => {
 		const shape =
 			sizes[name]?.[feed.name] ?? (feed.dims ?? []).map((dim) => (typeof dim === "number" ? dim : 1));

@@ -1,6 +1,5 @@
 // Chooses TensorRT or ONNX Runtime.
 import { join } from "node:path";
-import type { BaseFile } from "../../generated/config.ts";
 import type { Arm } from "../../generated/result.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
 import { readDevice } from "../adapters/gpu/nvidia-smi.ts";
@@ -97,8 +96,8 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	};
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, ofBase, board] = await Promise.all([
-		findTrtexec(findOptions({ ...choice, libraries: config.libraries })),
-		config.base === undefined ? null : findBaseTrtexec({ ...choice, base: config.base }),
+		findTrtexec({ ...choice, libraries: config.libraries }),
+		config.base === undefined ? null : findTrtexec({ ...choice, ...config.base }),
 		readBoard(processes),
 	]);
 	const wanted = environment.visibleDevices;
@@ -152,24 +151,6 @@ function tensorRt(
 		},
 		tracer: nsightTracer({ processes }),
 	});
-}
-
-type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes"> & {
-	libraries?: string | undefined;
-};
-
-export function findOptions({
-	trtexec: wanted,
-	cwd,
-	environment: { home, libraryPath },
-	processes,
-	libraries,
-}: Finding) {
-	return { wanted, cwd, home, libraryPath, processes, libraries };
-}
-
-export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
-	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
 }
 
 function missing(

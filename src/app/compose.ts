@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { findCalibrationData } from "../adapters/files/calibration-data.ts";
-import { fileModelReader, readPatterns } from "../adapters/files/model-reader.ts";
+import { readModel, readPatterns } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
@@ -55,13 +55,14 @@ export function compose(
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
+	const folder = cacheFolder(world.environment);
 	const onnxRuntime = onnxRuntimeOptions(config, world, processes);
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
 		environment,
 		processes,
-		cacheFolder: cacheFolder(world.environment),
+		cacheFolder: folder,
 		workerPath: workerPathOf(distFolder()),
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
@@ -73,12 +74,14 @@ export function compose(
 	};
 	const ports: Ports = {
 		files: fileStore(world.progress),
-		models: { ...fileModelReader(world.progress), patterns: readPatterns },
+		models: { read: (path) => readModel(path, world.progress), patterns: readPatterns },
 		tensors: fileTensorReader(),
 		calibrationData: findCalibrationData,
 		backend,
 		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
-		...keptByRuns(config, world.environment),
+		keptVerdicts: config.cache.verdicts
+			? verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes }))
+			: undefined,
 		clock,
 		shell: userShell(forUsers(processes), lentVariables),
 		custom: customCommands(forUsers(processes)),
@@ -128,15 +131,6 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
 		untrustedFolder: environment.isActions ? environment.workspace : undefined,
-	};
-}
-
-function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment) {
-	const folder = cacheFolder(environment);
-	return {
-		...(cache.verdicts && {
-			keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })),
-		}),
 	};
 }
 

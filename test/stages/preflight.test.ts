@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Finding } from "../../generated/result.ts";
-import { fileModelReader, readPatterns } from "../../src/adapters/files/model-reader.ts";
+import { readModel, readPatterns } from "../../src/adapters/files/model-reader.ts";
 import { type EngineSpec, engineSpecs } from "../../src/core/plan/plan.ts";
 import { checkSparsity, type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 import { buildConfig } from "../support/build-config.ts";
@@ -21,7 +21,7 @@ async function judge(
 ) {
 	const [whole] = engineSpecs(buildConfig());
 	const own = { ...whole!, engine: { ...whole!.engine, ...spec } };
-	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
+	const model = await readModel(`test/fixtures/models/${file}.onnx`);
 	const sha256 = modelChanged ? "other" : model.sha256;
 	const models = [
 		{ state: "ready", spec: own, arm: "base", model: { ...model, sha256 } } as const,
@@ -156,7 +156,7 @@ async function found(flags: string, broken: readonly number[], base: readonly nu
 	const arms = [["base", base] as const, ["head", broken] as const];
 	const models = await Promise.all(
 		arms.map(async ([arm, which]) => {
-			const read = await fileModelReader().read(netWith(which));
+			const read = await readModel(netWith(which));
 			return { state: "ready", spec: spec!, arm, model: read } as const;
 		}),
 	);

@@ -10,7 +10,7 @@ import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { Files, Progress } from "../../ports/world.ts";
 import { digestOf, inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
-import { describeOwner, type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
+import { describeOwner, type Lock, tryLock } from "../process/lock-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
 export function fileStore(progress?: Progress): Files {
@@ -61,9 +61,9 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string) {
 }
 
 /** Keeps two runs from writing into one folder. @throws ConfigError output-busy, output-unwritable; ToolError disk-full. */
-export async function lockFolder(folder: string, options: LockOptions = {}): Promise<Lock> {
+export async function lockFolder(folder: string, staleMs?: number): Promise<Lock> {
 	const path = join(folder, ".trtgate.lock");
-	const attempt = await tryLock(path, options);
+	const attempt = await tryLock(path, staleMs);
 	if (attempt.state === "held") return attempt.lock;
 	throw new ConfigError({
 		code: "output-busy",

@@ -29,7 +29,7 @@ export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	const started = performance.now();
 	let reportedMs = -Infinity;
 	for (;;) {
-		const attempt = await tryLock(path, { staleMs });
+		const attempt = await tryLock(path, staleMs);
 		if (attempt.state === "held") return renewed(attempt.lock, path);
 		const waitedMs = performance.now() - started;
 		const owner = describeOwner(attempt.owner);

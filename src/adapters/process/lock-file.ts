@@ -14,23 +14,17 @@ export interface Lock {
 
 type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner: Owner | null };
 
-export interface LockOptions {
-	/**
-	 * Age at which a lock held in another container or on another machine counts as dead; its owner renews
-	 * it. Absent: never.
-	 */
-	staleMs?: number;
-}
-
 const maxAttempts = 100;
 
 /**
  * Tries once, without waiting. link(2) must be atomic, as on local disks and NFS. No library does this:
  * `proper-lockfile` breaks a dead owner's lock only after a time, and two may then hold it; flock(2) takes
  * native code.
+ * @param staleMs age at which a lock held in another container or on another machine counts as dead; its owner renews
+ * it. Absent: never.
  * @throws ConfigError output-unwritable; ToolError disk-full.
  */
-export async function tryLock(path: string, options: LockOptions = {}): Promise<LockAttempt> {
+export async function tryLock(path: string, staleMs?: number): Promise<LockAttempt> {
 	const owner = await describeSelf();
 	await makeFolders(dirname(path));
 	for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -40,13 +34,13 @@ export async function tryLock(path: string, options: LockOptions = {}): Promise<
 		const holder = parseOwner(text);
 		if (holder?.token === owner.token)
 			return { state: "held", lock: { release: () => releaseLock(path, owner) } };
-		if (await holds(text, path, options)) return { state: "busy", owner: holder };
-		if (!(await removeDead(path, text, options))) break;
+		if (await holds(text, path, staleMs)) return { state: "busy", owner: holder };
+		if (!(await removeDead(path, text, staleMs))) break;
 	}
 	return { state: "busy", owner: null };
 }
 
-async function holds(text: string, path: string, { staleMs }: LockOptions) {
+async function holds(text: string, path: string, staleMs: number | undefined) {
 	const owner = parseOwner(text);
 	if (owner === null) return false;
 	const state = await stateOfOwner(owner);
@@ -85,12 +79,12 @@ async function readLock(path: string) {
  * check and removal. Who dies in between leaves a dead lock of this second kind, which is broken in the
  * same way.
  */
-async function removeDead(path: string, dead: string, options: LockOptions) {
+async function removeDead(path: string, dead: string, staleMs: number | undefined) {
 	const name = digestOf(dead).slice(0, 16);
-	const breaking = await tryLock(`${path}.${name}.breaking`, options);
+	const breaking = await tryLock(`${path}.${name}.breaking`, staleMs);
 	if (breaking.state === "busy") return false;
 	try {
-		if ((await readLock(path)) === dead && !(await holds(dead, path, options)))
+		if ((await readLock(path)) === dead && !(await holds(dead, path, staleMs)))
 			await rm(path, { force: true });
 		return true;
 	} catch (error) {

@@ -4,7 +4,7 @@ import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
 import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
@@ -23,7 +23,7 @@ import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
-import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
+import { workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder, examplesAt } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
@@ -78,7 +78,7 @@ type Places = Pick<Config, "base" | "libraries">;
 
 function checksOfOne(trtexec: string, { cwd, environment }: Terminal, { libraries }: Places): Check[] {
 	const finding = { trtexec, libraries, cwd, environment, processes: ownProcesses() };
-	const [program, python] = checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec");
+	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec");
 	return [...(program ? [{ ...program, weight: "need" as const }] : []), ...(python ? [python] : [])];
 }
 
@@ -121,11 +121,11 @@ function checks({ cwd, environment }: Terminal, { base, libraries }: Places): Ch
 			weight: "want",
 			look: program("git", ["--version"], "Without git, base and head must be folders."),
 		},
-		...checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec"),
+		...checksOfTensorRt(findTrtexec(finding), "", "--trtexec"),
 		...(base === undefined
 			? []
 			: checksOfTensorRt(
-					findBaseTrtexec({ ...finding, base }),
+					findTrtexec({ ...finding, libraries: undefined, ...base }),
 					" of the base",
 					"`base.trtexec`",
 					base.python,
@@ -229,7 +229,7 @@ async function measureNoise(
 		given === undefined
 			? join(await examplesAt("quickstart"), "base", "models", "segmenter.onnx")
 			: resolve(terminal.cwd, given);
-	const model = await fileModelReader().read(path);
+	const model = await readModel(path);
 	const known = await chooseInitSizes(model, { dims: {}, inputs: {} }, { ...terminal, quiet: true });
 	const [variant] = precisionVariants(model, {
 		tensorrt: backend.version,

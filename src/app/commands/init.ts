@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { addModels } from "../../core/config/add-models.ts";
@@ -103,7 +103,7 @@ async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Add
 	const { args, terminal, taken, isNew } = adding;
 	let model: ModelOnDisk;
 	try {
-		model = await fileModelReader().read(path);
+		model = await readModel(path);
 	} catch (error) {
 		if (isNamed || !(error instanceof ConfigError)) throw error;
 		terminal.err(`note: ${quoteName(onnxPath, "")} is left out. ${error.message}\n`);

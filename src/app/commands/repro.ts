@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { copyModel, editModel } from "../../adapters/onnxruntime/model-files.ts";
@@ -130,7 +130,7 @@ async function addPart(
 	{ expected, isOwn, golden, verdict }: Part,
 	{ model, result, out }: { model: ModelOnDisk; result: Result; out: string },
 ) {
-	if (isOwn) golden.model.sha256 = (await fileModelReader().read(model.path)).sha256;
+	if (isOwn) golden.model.sha256 = (await readModel(model.path)).sha256;
 	result.golden = [verdict];
 	await files.makeFolder(dirname(join(out, expected.path)));
 	await files.writeBytes(join(out, expected.path), expected.bytes);
@@ -160,7 +160,7 @@ async function partOf(
 	const { onnx } = spec.engine;
 	const root = folder && resolve(terminal.cwd, folder);
 	const path = root && ((await confine(files, root, onnx)) ?? join(root, onnx));
-	const other = sha256 !== model.sha256 && path ? await fileModelReader().read(path) : null;
+	const other = sha256 !== model.sha256 && path ? await readModel(path) : null;
 	if (other !== null && other.sha256 !== sha256) throw notOfRun(path ?? onnx);
 	const base = sha256 === model.sha256 ? "same" : (other ?? "missing");
 	const part = await cutPart({ failure, model, base, set }, found, terminal);
@@ -182,7 +182,7 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	if (spec === undefined) throw notOfRun(path);
 	const { golden, onnx } = spec.engine;
 	const result = onlyOf(failure, run, [root, cwd, environment.home]);
-	const model = await fileModelReader().read(await find(onnx));
+	const model = await readModel(await find(onnx));
 	if ((result.builds[0]?.modelSha256 ?? model.sha256) !== model.sha256) throw notOfRun(onnx);
 	const hasRun = result.builds[0]?.state === "built" && golden !== undefined;
 	const set = hasRun ? await readGolden(await find(golden), golden, { files }) : null;

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { entryStore } from "../../adapters/cache/entries.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
+import { readModel, readWeights } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
@@ -63,7 +63,7 @@ export async function withGoldenPorts<Result>(
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),
-		models: fileModelReader(progress, "model"),
+		models: { read: (path) => readModel(path, progress, "model") },
 		tensors: fileTensorReader(),
 		reference: { ...reference, weights: readWeights },
 		clock: systemClock(),

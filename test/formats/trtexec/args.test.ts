@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import type { OnnxDType } from "../../../src/core/onnx/element-type.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
@@ -8,7 +8,7 @@ import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import { loaded, withModel } from "../../core/config/load.ts";
 import { recordedLines } from "./recorded.ts";
 
-const classifier = (await fileModelReader().read("test/fixtures/models/classifier.onnx")).onnx;
+const classifier = (await readModel("test/fixtures/models/classifier.onnx")).onnx;
 
 const tasks = {
 	time: { task: "time", warmUpMs: 500, durationMs: 1500, streams: 1, times: "times.json" },
