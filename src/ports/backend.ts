@@ -6,6 +6,7 @@ import type { Work, WorkByOperator } from "../core/compare/work.ts";
 import type { FilledInput } from "../core/fill.ts";
 import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { KernelFact } from "../engine/core/explain/layers.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
@@ -186,6 +187,18 @@ export interface TraceJob extends Omit<EngineJob, "logPath"> {
 	streams: number;
 	folder: string;
 	name: string;
+}
+
+/** A command under a profiler; `kernel` as in `TraceJob`. */
+export interface TracedCommand extends Pick<TraceJob, "tool" | "kernel" | "folder" | "name" | "timeoutMs"> {
+	command: readonly string[];
+	cwd: string;
+}
+
+export interface Trace {
+	files: readonly string[];
+	kernels?: readonly KernelFact[];
+	sentence?: string;
 }
 
 /** `sentence`: what is missing and why. absent: the backend has no profiler. */

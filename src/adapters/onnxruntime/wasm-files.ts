@@ -17,18 +17,12 @@ interface PinnedFile {
 	sha256: string;
 }
 
-interface Pinned {
-	version: string;
-	wasm: PinnedFile;
-	module: PinnedFile;
-	api: PinnedFile;
-}
+type Pinned = Readonly<Record<"wasm" | "module" | "api", PinnedFile>>;
 
 export const ortVersion = "1.30.0";
 
 /** What WebAssembly needs of onnxruntime-web: its module, with a counter of instructions (scripts/wasm), the script that loads it, and the API as one file. */
 export const pinnedWasm: Pinned = {
-	version: ortVersion,
 	wasm: {
 		name: "ort-wasm-simd-threaded.wasm",
 		bytes: 18_023_949,
@@ -59,17 +53,15 @@ export async function wasmFolder({
 	pinned = pinnedWasm,
 }: WasmSource): Promise<string> {
 	if (existsSync(join(wasmFolder, pinned.wasm.name))) return wasmFolder;
-	const name = `ort-${pinned.version}-${pinned.wasm.sha256.slice(0, 12)}`;
+	const name = `ort-${ortVersion}-${pinned.wasm.sha256.slice(0, 12)}`;
 	// If the cache cannot be written, is full, or belongs to someone else, a folder of our own is used.
 	const targets = [cacheFolder, join(tmpdir(), `trtgate-${userInfo().uid}`)].map((folder) =>
 		join(folder, name),
 	);
 	for (const target of targets) if (await holds(target, pinned)) return target;
-	const files = [
-		await shipped(pinned.wasm, join(wasmFolder, `${pinned.wasm.name}.gz`)),
-		await shipped(pinned.module, join(wasmFolder, pinned.module.name)),
-		await shipped(pinned.api, join(wasmFolder, pinned.api.name)),
-	];
+	const files: Unpacked[] = [];
+	for (const file of Object.values(pinned))
+		files.push(await shipped(file, join(wasmFolder, `${file.name}${file === pinned.wasm ? ".gz" : ""}`)));
 	let problem: unknown;
 	for (const target of targets) {
 		try {
@@ -128,8 +120,8 @@ async function install(target: string, files: readonly Unpacked[], pinned: Pinne
 	}
 }
 
-async function holds(folder: string, { wasm, module, api }: Pinned) {
-	for (const file of [wasm, module, api]) {
+async function holds(folder: string, pinned: Pinned) {
+	for (const file of Object.values(pinned)) {
 		const bytes = await readFile(join(folder, file.name)).catch(() => null);
 		if (bytes === null || !fits(bytes, file)) return false;
 	}

@@ -1,20 +1,12 @@
 // What every job on TensorRT shares.
-import type { KernelFact } from "../../engine/core/explain/layers.ts";
+
 import type { TimingSettings } from "../../formats/trtexec/args.ts";
-import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
+import type { GoldenWorker, Trace, TracedCommand } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Trtexec } from "./find.ts";
 
-export type Tracer = (job: {
-	tool: TraceJob["tool"];
-	kernel?: string;
-	command: readonly string[];
-	cwd: string;
-	folder: string;
-	name: string;
-	timeoutMs: number;
-}) => Promise<{ files: readonly string[]; kernels?: readonly KernelFact[]; sentence?: string }>;
+export type Tracer = (job: TracedCommand) => Promise<Trace>;
 
 export interface BuildCaches {
 	engines: FileCache | null;

@@ -3,25 +3,8 @@
 import type { Failure } from "../../../generated/result.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 
-export const ortFailureCodes = [
-	"ort-unsupported-op",
-	"ort-unsupported-dtype",
-	"ort-newer-opset",
-	"ort-external-data",
-	"ort-not-onnx",
-	"ort-invalid-graph",
-	"ort-input-mismatch",
-	"ort-run-failed",
-	"ort-not-started",
-	"ort-out-of-memory",
-	"ort-disk-full",
-	"ort-runtime-broken",
-	"ort-load-failed",
-] as const;
-type OrtFailureCode = (typeof ortFailureCodes)[number];
-
 interface Rule {
-	code: OrtFailureCode;
+	code: string;
 	fix: string;
 	kind?: "runner";
 	pattern: RegExp;
@@ -30,7 +13,7 @@ interface Rule {
 }
 
 /** The first match wins, so specific rules precede general ones. */
-const rules: readonly Rule[] = [
+export const rules: readonly Rule[] = [
 	{
 		code: "ort-unsupported-op",
 		fix: "Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.",
@@ -213,7 +196,7 @@ function group(
 const longestTitle = 300;
 const longestExcerptLine = 500;
 
-export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
+export function diagnoseOrt(message: string): Failure {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));
 	for (const { code, fix, kind, pattern, title } of rules) {

@@ -5,10 +5,12 @@ import {
 	createWarningCounter,
 	diagnoseOrt,
 	explainRun,
-	ortFailureCodes,
+	rules,
 } from "../../../src/formats/onnxruntime/failures.ts";
 import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
 import { cpuMs } from "../../support/cpu-time.ts";
+
+const ortFailureCodes = [...new Set([...rules.map(({ code }) => code), "ort-load-failed"])];
 
 it.each(
 	messages.flatMap(({ model, code, wasm, native }) => [
@@ -28,11 +30,11 @@ it("diagnoseOrt has a message in this table for every cause of a model's own", (
 	const seen = new Set(messages.map((message) => message.code));
 	expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
 		"ort-input-mismatch",
-		"ort-run-failed",
 		"ort-not-started",
 		"ort-out-of-memory",
 		"ort-disk-full",
 		"ort-runtime-broken",
+		"ort-run-failed",
 		"ort-load-failed",
 	]);
 });
