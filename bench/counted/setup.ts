@@ -85,7 +85,8 @@ export function jobOf(opened: Awaited<ReturnType<typeof open>>): CountJob {
 export async function countModel(backend: Backend, subject: Subject): Promise<Work> {
 	const result = await backend.count?.(jobOf(await open(subject, "head")));
 	if (result?.state === "counted") return result;
-	throw new Error(`${subject.path}: ${result?.state === "failed" ? result.failure.message : result?.reason}`);
+	const why = result?.state === "failed" ? result.failure.message : "it is not counted";
+	throw new Error(`${subject.path}: ${why}`);
 }
 
 export function scriptOf<Answer>(...args: string[]): Answer {

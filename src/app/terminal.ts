@@ -1,12 +1,7 @@
 // The terminal of a command, and the progress that suits it.
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
-import {
-	groupProgress,
-	plainProgress,
-	silentProgress,
-	terminalProgress,
-} from "../adapters/terminal/progress.ts";
+import { plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
 import { type Environment, readEnvironment } from "../host/adapters/github/env.ts";
 import type { Progress } from "../ports/world.ts";
 
@@ -68,7 +63,8 @@ export function progressFor(terminal: Terminal, options: { quiet: boolean; json?
 	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock, ticker });
 	const pulse = { clock, ticker, afterMs: terminal.environment.isCi ? quietMs.workflow : quietMs.followed };
 	// Groups go to stdout, which may hold only JSON.
-	return terminal.environment.isActions && options.json !== true
-		? groupProgress({ out: terminal.echo, command: terminal.command }, pulse)
+	const isGrouped = terminal.environment.isActions && options.json !== true;
+	return isGrouped
+		? plainProgress({ write: terminal.echo }, pulse, terminal.command)
 		: plainProgress(stream, pulse);
 }

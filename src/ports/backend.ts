@@ -40,7 +40,6 @@ export type InferCase = Omit<ProbeCase, "batch">;
 export interface Calibration {
 	/** Of the cache. */
 	path: string;
-	/** Largest absolute value by tensor. */
 	ranges: ReadonlyMap<string, number>;
 }
 
@@ -154,9 +153,10 @@ export type MeasureResult =
 /** `level`: the graph is optimised so far, and the work of its nodes is counted by operator, on one input. */
 export type CountJob = EngineJob & { level?: "basic" | "all" | undefined };
 
-/** absent: this backend cannot count. `otherInput`: the count on values of the next seed. */
+/** absent: this backend cannot count. split: as the job's `level` asks. */
 export type CountResult =
-	| ({ state: "counted"; operators?: WorkByOperator } & Work)
+	| ({ state: "counted" } & Work)
+	| { state: "split"; operators: WorkByOperator }
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 

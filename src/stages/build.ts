@@ -24,7 +24,6 @@ interface BuildInput {
 	sharesUnchanged: boolean;
 	/** Builds per side; above 1, kernel timings are not shared. */
 	rebuilds: number;
-	/** Of each side. */
 	folders: Readonly<Partial<Record<Arm, string>>>;
 	outFolder: string;
 	timeoutMs: number;
@@ -196,9 +195,7 @@ export async function warnOfLayers(
 type PlanPorts = Pick<Ports, "shell"> & { files: Pick<Files, "realPath" | "size" | "changedMs"> };
 
 interface PlanJob extends Pick<BuildJob, "logPath" | "timeoutMs"> {
-	/** Of the engine. */
 	id: string;
-	/** Of the side. */
 	folder: string;
 }
 

@@ -87,7 +87,6 @@ function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number
 	return empty === undefined ? null : `output ${empty[0]} is empty`;
 }
 
-/** Whether each of the sizes runs; undefined if time ran out. Uses one process per group. */
 export async function checkSizes(
 	groups: readonly (readonly Sizes[])[],
 	input: TryInput,

@@ -114,7 +114,6 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile
 const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** Most goldens need no decoder, so it is loaded for the first image. */
 async function decodeJpeg(bytes: Uint8Array) {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);

@@ -129,7 +129,6 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 	};
 }
 
-/** Resolves once the stream that `open` starts calls `settle`, or after `firstMs`. */
 export function untilFirst(firstMs: number, open: (settle: () => void) => void): Promise<void> {
 	return new Promise((resolve) => {
 		const timer = setTimeout(resolve, firstMs);

@@ -70,7 +70,6 @@ export interface DefectTask extends RuntimeJob {
 
 export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
-/** Prefixes of lines that a worker prints after a job, after some of its cases, and after a defect. */
 export const idleLine = "trtgate: done with ";
 export const caseLine = "trtgate: case ";
 export const defectLine = "trtgate: defect ";

@@ -173,7 +173,6 @@ async function readStat(pid: number) {
 	return { state, group, born: others[16] ?? "" };
 }
 
-/** false if the group is gone. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 	try {
 		process.kill(process.platform === "win32" ? pid : -pid, signal);

@@ -112,7 +112,6 @@ function fingerprintOf({ trtexec, gpu, timing }: TrtexecOptions): Record<string,
 	};
 }
 
-/** Enough for stable means of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };
 
 function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {

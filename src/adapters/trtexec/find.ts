@@ -12,7 +12,6 @@ export interface Trtexec {
 }
 
 export interface FindOptions {
-	/** As the user names it. */
 	trtexec?: string | undefined;
 	cwd: string;
 	environment?: { home?: string | undefined; libraryPath?: string | undefined };
@@ -101,7 +100,6 @@ async function pathOf(name: string, processes: Processes) {
 
 const unfound = /error while loading shared libraries: ([^\s:]+)/;
 
-/** What to do about programs that lack a library; undefined if none does. */
 export function libraryAdvice(tried: readonly Tried[]): string | undefined {
 	const library = tried.find((one) => one.library !== undefined)?.library;
 	if (library === undefined) return undefined;

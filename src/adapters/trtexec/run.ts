@@ -174,7 +174,6 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** The plan is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	context: TrtexecContext,

@@ -39,7 +39,6 @@ const workflowName = ".github/workflows/trtgate.yml";
 interface Adding {
 	args: ArgumentsOf<typeof initTable>;
 	terminal: Terminal;
-	/** Names of models that the config has. */
 	taken: Set<string>;
 	isNew: boolean;
 }
@@ -195,7 +194,6 @@ interface ModelFile {
 	path: string;
 	/** Relative to the working folder, with `/`. */
 	onnxPath: string;
-	/** By its own name, not by its folder's. */
 	isNamed: boolean;
 }
 

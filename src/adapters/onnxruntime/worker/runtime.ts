@@ -40,7 +40,6 @@ declare const WebAssembly: {
 let isShared = false;
 let counted: Exports = {};
 
-/** Half instructions that the runtime loaded last has executed. */
 export function halfInstructions(): number {
 	return Number(counted.halfInstructions?.value ?? 0);
 }

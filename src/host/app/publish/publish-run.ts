@@ -114,7 +114,6 @@ function shaOf(event: RunEvent, run: WorkflowRun) {
 	}
 }
 
-/** Never throws. */
 export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
