@@ -1,4 +1,5 @@
 // The terminal of a command, and the progress that suits it.
+
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 import { plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
@@ -67,4 +68,31 @@ export function progressFor(terminal: Terminal, options: { quiet: boolean; json?
 	return isGrouped
 		? plainProgress({ write: terminal.echo }, pulse, terminal.command)
 		: plainProgress(stream, pulse);
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+export function stopOnSignals(stop: (reason: string) => void): () => void {
+	let isStopping = false;
+	const listeners = signals.map((signal) => {
+		const listener = () => {
+			if (isStopping) endNow(signal);
+			isStopping = true;
+			stop(`interrupted by ${signal}`);
+		};
+		process.on(signal, listener);
+		return () => void process.off(signal, listener);
+	});
+	return () => {
+		for (const remove of listeners) remove();
+	};
+}
+
+/** process.exit() may wait for blocked system calls, so the signal takes its default effect. */
+function endNow(signal: NodeJS.Signals): never {
+	process.once("exit", () => {
+		process.removeAllListeners(signal);
+		process.kill(process.pid, signal);
+	});
+	process.exit(3);
 }

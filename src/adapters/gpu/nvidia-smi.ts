@@ -9,7 +9,7 @@ import {
 	type QueryField,
 	queryArgs,
 	sampleFields,
-} from "../../formats/nvidia-smi/query.ts";
+} from "../../formats/nvidia-smi/rows.ts";
 import type { DeviceRead } from "../../formats/tegra/tegrastats.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";

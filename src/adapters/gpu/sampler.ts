@@ -6,13 +6,16 @@ import type { GpuProcess, ProcessSample, TelemetrySample, UseSample } from "../.
 import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
-import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import {
 	type AppRow,
+	appsArgs,
 	dmonParser,
+	gpmArgs,
 	hasGpm,
 	parseAppLine,
 	parseSampleLine,
+	type QueryField,
+	queryArgs,
 	useSampleOf,
 } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";

@@ -25,12 +25,18 @@ import type { Processes } from "../process/processes.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { buildEngine, layersOf } from "./build.ts";
 import { calibrationOf } from "./calibrate.ts";
-import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
-import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
+import {
+	type BuildCaches,
+	inWorkFolder,
+	runTrtexec,
+	type Tracer,
+	type TrtexecContext,
+	writeFilled,
+} from "./run.ts";
 
 interface TrtexecOptions {
 	trtexec: Trtexec;

@@ -7,8 +7,8 @@ import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { digestFile, digestOf } from "../process/input-file.ts";
-import type { TrtexecContext } from "./context.ts";
 import { portableFlags } from "./failure.ts";
+import type { TrtexecContext } from "./run.ts";
 
 export interface BuildFacts {
 	durationMs: number;

@@ -23,9 +23,15 @@ import {
 	saveBuild,
 } from "./build-cache.ts";
 import { calibrate } from "./calibrate.ts";
-import type { TrtexecContext } from "./context.ts";
 import { buildNotes, describeTool, layersNote, portableFlags, refusalOf } from "./failure.ts";
-import { describePlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
+import {
+	describePlan,
+	inWorkFolder,
+	runTrtexec,
+	type TrtexecContext,
+	type TrtexecRun,
+	writeFilled,
+} from "./run.ts";
 
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 

@@ -8,7 +8,7 @@ import { asEntropyCache, parseCalibrationCache } from "../../formats/trtexec/cal
 import type { BuildJob, BuiltEngine, Calibration } from "../../ports/backend.ts";
 import { readInputText } from "../process/input-file.ts";
 import { hashOf } from "./build-cache.ts";
-import type { TrtexecContext } from "./context.ts";
+import type { TrtexecContext } from "./run.ts";
 
 const keptVersion = 1;
 const cacheName = "calibration.cache";

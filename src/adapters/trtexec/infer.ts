@@ -15,9 +15,15 @@ import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
-import { checkPlan, narrowsIntegers, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
+import {
+	checkPlan,
+	narrowsIntegers,
+	runTrtexec,
+	type TrtexecContext,
+	type TrtexecRun,
+	writeInputs,
+} from "./run.ts";
 
 /** A case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;

@@ -16,9 +16,8 @@ import { createTimesParser, type ExportTimes } from "../../formats/trtexec/expor
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
 import { badOutput, failureOf } from "./failure.ts";
-import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
+import { checkPlan, inWorkFolder, runTrtexec, type TrtexecContext, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
 

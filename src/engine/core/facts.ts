@@ -4,9 +4,8 @@ import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
-import { takesTime } from "./layer.ts";
+import { bytesMoved, operationsOf, takesTime } from "./layer.ts";
 import { type EngineModel, type ModelLayer, mappedShare, undelayed } from "./model.ts";
-import { bytesMoved, operationsOf } from "./work.ts";
 
 export interface PartFacts {
 	kernels: readonly ModelLayer[];

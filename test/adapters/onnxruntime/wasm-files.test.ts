@@ -4,8 +4,12 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import lock from "../../../package-lock.json" with { type: "json" };
-import { pinnedNative } from "../../../src/adapters/onnxruntime/runtime.ts";
-import { ortVersion, pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
+import {
+	ortVersion,
+	pinnedNative,
+	pinnedWasm,
+	wasmFolder,
+} from "../../../src/adapters/onnxruntime/runtime.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { expectFault, sha256, temporaryFolder, writeProject } from "../../support/project.ts";
 
