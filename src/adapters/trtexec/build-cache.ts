@@ -2,7 +2,7 @@
 
 import { readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { BuildRecord, Sparsity } from "../../../generated/result.ts";
+import type { BuildRecord } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
@@ -10,18 +10,13 @@ import { digestFile, digestOf } from "../process/input-file.ts";
 import { portableFlags } from "./failure.ts";
 import type { TrtexecContext } from "./run.ts";
 
-export interface BuildFacts {
-	durationMs: number;
+export interface BuildFacts
+	extends Pick<BuildRecord, "durationMs" | "warnings" | "hadKernelTimings" | "sparsity">,
+		Required<Pick<BuildRecord, "recipe" | "notes">> {
 	builtAt: string;
-	recipe: Record<string, string>;
-	/** The timing cache had some before the build. */
-	hadKernelTimings?: boolean;
-	warnings: BuildRecord["warnings"];
-	notes: string[];
 	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
-	sparsity?: Sparsity;
 }
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);

@@ -35,12 +35,11 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
-		const { device } = context;
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
 		const { path: onnxPath, sequence } = model;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
 		const besidePath = job.beside?.path;
-		const engine = { enginePath, besidePath, onnxPath, isStripped, device, plugins, sequence };
+		const engine = { enginePath, besidePath, onnxPath, isStripped, device: 0, plugins, sequence };
 		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
@@ -59,7 +58,7 @@ async function chooseWorker({ worker, trtexec, note }: TrtexecContext) {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
 		return null;
 	};
-	if (worker === null) return inTrtexec("no Python worker is set up");
+	if (worker === undefined) return inTrtexec("no Python worker is set up");
 	const probed = await worker.probe();
 	if ("absent" in probed) return inTrtexec(probed.absent);
 	if (parseVersionText(probed.tensorrt)?.text !== trtexec.version.text)

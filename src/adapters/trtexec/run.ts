@@ -30,13 +30,16 @@ export interface BuildCaches {
 	timing: FileCache | null;
 }
 
-export interface TrtexecContext {
+export interface TrtexecOptions {
 	trtexec: Trtexec;
 	processes: Processes;
-	device: number;
 	timing: TimingSettings;
-	worker: GoldenWorker | null;
-	tracer: Tracer | null;
+	worker?: GoldenWorker;
+	tracer?: Tracer;
+	caches?: BuildCaches;
+}
+
+export interface TrtexecContext extends TrtexecOptions {
 	caches: BuildCaches;
 	machine: string | null;
 	workerChoice?: Promise<GoldenWorker | null>;

@@ -245,7 +245,7 @@ function commandsOf(
 		{ spec, model, path: "engine.plan" },
 		raw,
 		{ task: "infer" },
-		{ trtexec: { version }, device: 0, timing },
+		{ trtexec: { version }, timing },
 	);
 	const convert = "import numpy, sys; [numpy.load(f).tofile(f[:-3] + 'bin') for f in sys.argv[1:]]";
 	const lines = [

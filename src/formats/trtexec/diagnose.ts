@@ -73,6 +73,9 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan) {
 			output: node?.output,
 			node: node?.name,
 			version: version?.text,
+			signal: facts.signal ?? "",
+			plan: facts.flags.get("--loadEngine"),
+			saved: facts.flags.get("--saveEngine"),
 			...rule.names?.(facts),
 			...hit?.names,
 		};

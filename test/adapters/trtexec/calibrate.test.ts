@@ -45,7 +45,7 @@ function setUp(cases: readonly Tensor[], setting: Setting = {}) {
 		calibrationCases: calibrationCases(),
 	} as unknown as BuildJob;
 	const context = {
-		...{ worker: fakeWorker(), device: 0, caches: { engines: null, timing } },
+		...{ worker: fakeWorker(), caches: { engines: null, timing } },
 		trtexec: { program: "trtexec", version: parseVersionText(text) },
 	} as unknown as TrtexecContext;
 	const cacheAt = join(engineFolder, "calibration.cache");
