@@ -20,7 +20,7 @@ const cache = process.env["TRTGATE_ZOO"] ?? join(homedir(), ".cache", "trtgate-z
 /** @param wasmFolder holds the runtime; the counted one that ships by default. */
 export function runtime(wasmFolder = join(root, "dist/ort")): Backend {
 	return onnxRuntimeBackend({
-		...{ flavour: "wasm", wasmFolder, nodePath: process.execPath, threads: 1, processes: createProcesses() },
+		...{ flavour: "wasm", wasmFolder, threads: 1, processes: createProcesses() },
 		workerPath: join(root, "dist/ort/worker.js"),
 		cacheFolder: join(scratch, "cache"),
 	});

@@ -189,7 +189,3 @@ function withoutGpu({ config, environment }: BackendChoice) {
 				: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES.",
 	});
 }
-
-export function workerPathOf(distFolder: string): string {
-	return join(distFolder, "worker", "tensorrt.py");
-}

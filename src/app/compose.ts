@@ -23,7 +23,7 @@ import {
 } from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 const maxVerdictBytes = 256 * 1024 ** 2;
@@ -56,14 +56,18 @@ export function compose(
 	const clock = systemClock();
 	let reason: string | null = null;
 	const folder = cacheFolder(world.environment);
-	const onnxRuntime = onnxRuntimeOptions(config, world, processes);
+	const onnxRuntime = {
+		...onnxRuntimePlace(world, processes),
+		flavour: config.onnxruntime,
+		threads: config.measure.threads,
+	};
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
 		environment,
 		processes,
 		cacheFolder: folder,
-		workerPath: workerPathOf(distFolder()),
+		workerPath: tensorRtWorkerPath(),
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
@@ -104,39 +108,33 @@ export function compose(
 	};
 }
 
-function onnxRuntimeOptions(
-	config: Pick<Config, "onnxruntime" | "measure">,
-	world: World,
-	processes: Processes,
-) {
-	return {
-		flavour: config.onnxruntime,
-		...nativePlace(world),
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(world.environment),
-		processes,
-		threads: config.measure.threads,
-		registry: world.environment.registry,
-	};
-}
-
 export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** A pull request writes the files of a workflow's workspace. */
-export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
+export function onnxRuntimePlace(
+	{ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">,
+	processes: Processes,
+) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
+		// A pull request writes its files.
 		untrustedFolder: environment.isActions ? environment.workspace : undefined,
+		workerPath: join(distFolder(), "ort", "worker.js"),
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(environment),
+		processes,
+		registry: environment.registry,
 	};
 }
 
 /** This module is bundled into its folder chunks/. */
 export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
+}
+
+export function tensorRtWorkerPath(): string {
+	return join(distFolder(), "worker", "tensorrt.py");
 }
 
 export async function examplesAt(name: "recorded" | "quickstart" | "tuned"): Promise<string> {

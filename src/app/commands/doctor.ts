@@ -23,8 +23,7 @@ import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
-import { workerPathOf } from "../choose-backend.ts";
-import { cacheFolder, distFolder, examplesAt } from "../compose.ts";
+import { cacheFolder, distFolder, examplesAt, tensorRtWorkerPath } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
@@ -187,7 +186,7 @@ function describeTrtexec(found: Found, option: string) {
 }
 
 async function lookForWorker(python: string, found: Found) {
-	const options = { python, workerPath: workerPathOf(distFolder()), processes: found.processes };
+	const options = { python, workerPath: tensorRtWorkerPath(), processes: found.processes };
 	const probed = await tensorRtWorker(options).probe();
 	const fix = "Without it, golden cases run in trtexec, one process each.";
 	if ("absent" in probed) return { ok: false, status: cleanLine(probed.absent), fix };

@@ -10,7 +10,7 @@ import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { digestOf } from "../../adapters/process/input-file.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
-import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
+import { cacheFolder, onnxRuntimePlace } from "../../app/compose.ts";
 import { stopOnSignals, type Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
@@ -43,22 +43,17 @@ export async function withGoldenPorts<Result>(
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
 	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
-	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
-	const cache = cacheFolder(environment);
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: onnxruntime,
-		...nativePlace({ ...terminal, onnxruntimeFolder }),
+		...onnxRuntimePlace({ ...terminal, onnxruntimeFolder }, processes),
 		onNative: (note) => terminal.err(`note: ${note}\n`),
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cache,
-		processes,
 		threads: 1,
-		registry: environment.registry,
-		kept: { store: entryStore({ folder: join(cache, "cases"), maxBytes: maxKeptBytes }), version },
+		kept: {
+			store: entryStore({ folder: join(cacheFolder(terminal.environment), "cases"), maxBytes: maxKeptBytes }),
+			version,
+		},
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),
