@@ -25,7 +25,10 @@ const backend = {
 			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString()).layers,
 		),
 };
-const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;
+const engineAt = (path: string, { tensorrt = "10.6.0", sha256 = path } = {}) => {
+	const model = { sha256, onnx: { graph: null } };
+	return { path, model, record: { recipe: { tensorrt } } } as unknown as BuiltEngine;
+};
 const warned = (base: string | null, head: string) =>
 	warnOfLayers({ base: base === null ? undefined : engineAt(base), head: engineAt(head) }, backend);
 
@@ -56,6 +59,18 @@ it.each([
 it("warnOfLayers finds nothing new in a rebuild, and in what the base has as well", async () => {
 	expect(await warned("det-base", "det-rebuild")).toEqual([]);
 	expect(await warned("det-island", "det-island")).toEqual([]);
+});
+
+it("warnOfLayers blames no model for fusions that another version chose", async () => {
+	const found = (tensorrt: string, sha256: string) => {
+		const [base, head] = [
+			engineAt("det-base", { sha256: "a", tensorrt }),
+			engineAt("det-consumer", { sha256 }),
+		];
+		return warnOfLayers({ base, head }, backend);
+	};
+	expect(await found("8.6.1", "a")).toEqual([]);
+	expect(await found("8.6.1", "b")).toMatchObject([{ class: "fusion-skipped" }]);
 });
 
 it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {
@@ -122,8 +137,18 @@ const ports = {
 	shell: userShell(processes, (names) => (names.includes("HF_TOKEN") ? lent : {})),
 };
 
-function planIn(folder: string, build: { command?: string; env?: string[]; plan?: string }) {
-	const job = { id: "net/e", folder, logPath: join(folder, "logs/build.log"), timeoutMs: 600_000 };
+function planIn(
+	folder: string,
+	build: { command?: string; env?: string[]; plan?: string },
+	timingCache?: string,
+) {
+	const job = {
+		id: "net/e",
+		folder,
+		logPath: join(folder, "logs/build.log"),
+		timeoutMs: 600_000,
+		timingCache,
+	};
 	return getPlan({ plan: "out/net.plan", pointer: "", ...build }, job, ports);
 }
 
@@ -140,6 +165,14 @@ it.each([
 ])("getPlan takes a plan that %s", async (_what, files, build) => {
 	const folder = folderWith(files);
 	expect(await planIn(folder, build)).toBe(join(folder, "out/net.plan"));
+});
+
+it("getPlan names the file of kernel timings, if there is one", async () => {
+	const folder = folderWith({ "out/a": "" });
+	const build = { command: 'printf "<$TRTGATE_TIMING_CACHE>" > out/net.plan' };
+	const written = async (timings?: string) => readFileSync(await planIn(folder, build, timings), "utf8");
+	expect(await written("/cache/net.timing")).toBe("</cache/net.timing>");
+	expect(await written()).toBe("<>");
 });
 
 const failed = "plan-failed";
