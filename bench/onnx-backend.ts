@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileModelReader } from "../src/adapters/files/model-reader.ts";
+import { readModel } from "../src/adapters/files/model-reader.ts";
 import type { TensorPlace } from "../src/adapters/onnxruntime/protocol.ts";
 import { tryCase } from "../src/adapters/onnxruntime/worker/infer.ts";
 import { loadRuntime, openSession } from "../src/adapters/onnxruntime/worker/runtime.ts";
@@ -122,7 +122,7 @@ function areClose(
 /** Preflight's findings by code: its errors, and its warnings about the runtime. */
 async function announced(path: string): Promise<{ errors: string[]; warnings: string[] }> {
 	try {
-		const found = preflight(await fileModelReader().read(path), { backend: "onnxruntime" });
+		const found = preflight(await readModel(path), { backend: "onnxruntime" });
 		const codes = (severity: string): string[] => [
 			...new Set(found.filter((each) => each.severity === severity).map((each) => each.code)),
 		];
@@ -154,7 +154,7 @@ function outcomeOf(
 /** Shapes of the outputs as preflight infers them, compared with the actual ones: whether each is right, open or wrong. */
 async function inferredShapes(test: Case): Promise<string[]> {
 	if (test.native === undefined) return [];
-	const { shapes } = subjectOf(await fileModelReader().read(test.model), { backend: "onnxruntime" }).static;
+	const { shapes } = subjectOf(await readModel(test.model), { backend: "onnxruntime" }).static;
 	return test.native.map(({ name, shape }) => {
 		const dims = shapes.get(name);
 		if (dims === undefined) return "open";

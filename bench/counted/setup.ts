@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Arm } from "../../generated/result.ts";
-import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Work } from "../../src/core/compare/work.ts";
@@ -19,7 +19,7 @@ const cache = process.env["TRTGATE_ZOO"] ?? join(homedir(), ".cache", "trtgate-z
 /** @param wasmFolder holds the runtime; the counted one that ships by default. */
 export function runtime(wasmFolder = join(root, "dist/ort")): Backend {
 	return onnxRuntimeBackend({
-		...{ flavour: "wasm", wasmFolder, nodePath: process.execPath, threads: 1, processes: createProcesses() },
+		...{ flavour: "wasm", wasmFolder, threads: 1, processes: createProcesses() },
 		workerPath: join(root, "dist/ort/worker.js"),
 		cacheFolder: join(scratch, "cache"),
 	});
@@ -58,7 +58,7 @@ export async function open(
 	{ name, path }: Subject,
 	arm: Arm,
 ): Promise<{ engine: BuiltEngine; inputs: TimedInput[] }> {
-	const model = await fileModelReader().read(path);
+	const model = await readModel(path);
 	const inputs = feeds(model.onnx.graph).map((feed): TimedInput => {
 		const shape =
 			sizes[name]?.[feed.name] ?? (feed.dims ?? []).map((dim) => (typeof dim === "number" ? dim : 1));
@@ -84,7 +84,8 @@ export function jobOf(opened: Awaited<ReturnType<typeof open>>): CountJob {
 export async function countModel(backend: Backend, subject: Subject): Promise<Work> {
 	const result = await backend.count?.(jobOf(await open(subject, "head")));
 	if (result?.state === "counted") return result;
-	throw new Error(`${subject.path}: ${result?.state === "failed" ? result.failure.message : result?.reason}`);
+	const why = result?.state === "failed" ? result.failure.message : "it is not counted";
+	throw new Error(`${subject.path}: ${why}`);
 }
 
 export function scriptOf<Answer>(...args: string[]): Answer {

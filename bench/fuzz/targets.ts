@@ -14,11 +14,14 @@ import { decodePng } from "../../src/formats/image/png.ts";
 import { parseGpus } from "../../src/formats/nvidia-smi/gpus.ts";
 import {
 	chooseFields,
+	dmonParser,
 	inventoryFields,
+	parseAppLine,
 	parseHelpFields,
+	parseSampleLine,
 	sampleFields,
-} from "../../src/formats/nvidia-smi/query.ts";
-import { dmonParser, parseAppLine, parseSampleLine, useSampleOf } from "../../src/formats/nvidia-smi/rows.ts";
+	useSampleOf,
+} from "../../src/formats/nvidia-smi/rows.ts";
 import { findWeights, readOnnx } from "../../src/formats/onnx/reader.ts";
 import { diagnoseOrt } from "../../src/formats/onnxruntime/failures.ts";
 import {

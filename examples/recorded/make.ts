@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { RecordedArm, RecordedMachine, RecordedOutput, RecordedRun } from "../../src/adapters/replay/recording.ts";
+import type { RecordedArm, RecordedMachine, RecordedOutput, RecordedRun } from "../../src/adapters/replay/backend.ts";
 import type { Arm, PerfRun, Result } from "../../generated/result.ts";
 import { gpuWindow } from "../../src/core/telemetry/window.ts";
 import { readComparison } from "../../test/support/gpu-recording.ts";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { replay } from "../../src/adapters/replay/backend.ts";
-import { openRecording } from "../../src/adapters/replay/recording.ts";
+import { openRecording, replay } from "../../src/adapters/replay/backend.ts";
 import { runAction } from "../../src/host/app/actions/gate-action.ts";
 
 const recorded = fileURLToPath(new URL("../recorded", import.meta.url));

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { marked } from "marked";
-import { unpackFolder } from "../../src/adapters/replay/recording.ts";
+import { unpackFolder } from "../../src/adapters/replay/backend.ts";
 import { runActionFolder } from "../../test/support/action-runner.ts";
 import { pullRequest } from "../../test/support/event-payloads.ts";
 import { checkOut, commitAll, git, mergeCommit, serveAnyCommit } from "../../test/support/git-history.ts";

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GoldenManifest } from "../../generated/golden.ts";
 import type { PerfRun, Result } from "../../generated/result.ts";
-import type { RecordedArm, RecordedOutput, RecordedRun } from "../../src/adapters/replay/recording.ts";
+import type { RecordedArm, RecordedOutput, RecordedRun } from "../../src/adapters/replay/backend.ts";
 import { openFolder } from "../recorded/folder.ts";
 import { fillWeights } from "../recorded/weights.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pinnedWasm } from "../../src/adapters/onnxruntime/wasm-files.ts";
+import { pinnedWasm } from "../../src/adapters/onnxruntime/runtime.ts";
 import { addCounters, type Counter, findAllocator, instructionCounter } from "./count.ts";
 
 /** Of the file as onnxruntime-web ships it. */

@@ -5,7 +5,6 @@ export function systemClock(): Clock {
 	return { now: () => performance.now(), timestamp: () => new Date().toISOString() };
 }
 
-/** Calls back again and again, as long as the process has other work. */
 export function everyMs(periodMs: number): (tick: () => void) => void {
 	return (tick) => {
 		setInterval(tick, periodMs).unref();

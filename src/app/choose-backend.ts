@@ -1,6 +1,5 @@
 // Chooses TensorRT or ONNX Runtime.
 import { join } from "node:path";
-import type { BaseFile } from "../../generated/config.ts";
 import type { Arm } from "../../generated/result.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
 import { readDevice } from "../adapters/gpu/nvidia-smi.ts";
@@ -97,8 +96,8 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	};
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, ofBase, board] = await Promise.all([
-		findTrtexec(findOptions({ ...choice, libraries: config.libraries })),
-		config.base === undefined ? null : findBaseTrtexec({ ...choice, base: config.base }),
+		findTrtexec({ ...choice, libraries: config.libraries }),
+		config.base === undefined ? null : findTrtexec({ ...choice, ...config.base }),
 		readBoard(processes),
 	]);
 	const wanted = environment.visibleDevices;
@@ -123,7 +122,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 }
 
 /** Caches are keyed by version only. */
-function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
+function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation) {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
@@ -136,7 +135,7 @@ function tensorRt(
 	gpu: Device | null,
 	choice: BackendChoice,
 	python = "python3",
-): Backend {
+) {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const store = (name: string, maxBytes: number) => entryStore({ folder: join(cacheFolder, name), maxBytes });
@@ -154,28 +153,10 @@ function tensorRt(
 	});
 }
 
-type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes"> & {
-	libraries?: string | undefined;
-};
-
-export function findOptions({
-	trtexec: wanted,
-	cwd,
-	environment: { home, libraryPath },
-	processes,
-	libraries,
-}: Finding) {
-	return { wanted, cwd, home, libraryPath, processes, libraries };
-}
-
-export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
-	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
-}
-
 function missing(
 	{ tried }: Extract<Found, { state: "missing" }>,
 	{ trtexec, pointer }: { trtexec?: string | undefined; pointer?: string },
-): ConfigError {
+) {
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
 	return new ConfigError({
 		code: "backend-mismatch",
@@ -189,7 +170,7 @@ function missing(
 	});
 }
 
-function withoutGpu({ config, environment }: BackendChoice): ConfigError {
+function withoutGpu({ config, environment }: BackendChoice) {
 	const { visibleDevices } = environment;
 	const { device, backend } = config;
 	const hidden =
@@ -207,8 +188,4 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 				? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`
 				: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES.",
 	});
-}
-
-export function workerPathOf(distFolder: string): string {
-	return join(distFolder, "worker", "tensorrt.py");
 }

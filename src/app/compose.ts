@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { findCalibrationData } from "../adapters/files/calibration-data.ts";
-import { fileModelReader, readPatterns } from "../adapters/files/model-reader.ts";
+import { readModel, readPatterns } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
@@ -23,7 +23,7 @@ import {
 } from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 const maxVerdictBytes = 256 * 1024 ** 2;
@@ -55,14 +55,19 @@ export function compose(
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
-	const onnxRuntime = onnxRuntimeOptions(config, world, processes);
+	const folder = cacheFolder(world.environment);
+	const onnxRuntime = {
+		...onnxRuntimePlace(world, processes),
+		flavour: config.onnxruntime,
+		threads: config.measure.threads,
+	};
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
 		environment,
 		processes,
-		cacheFolder: cacheFolder(world.environment),
-		workerPath: workerPathOf(distFolder()),
+		cacheFolder: folder,
+		workerPath: tensorRtWorkerPath(),
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
@@ -73,12 +78,14 @@ export function compose(
 	};
 	const ports: Ports = {
 		files: fileStore(world.progress),
-		models: { ...fileModelReader(world.progress), patterns: readPatterns },
+		models: { read: (path) => readModel(path, world.progress), patterns: readPatterns },
 		tensors: fileTensorReader(),
 		calibrationData: findCalibrationData,
 		backend,
 		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
-		...keptByRuns(config, world.environment),
+		keptVerdicts: config.cache.verdicts
+			? verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes }))
+			: undefined,
 		clock,
 		shell: userShell(forUsers(processes), lentVariables),
 		custom: customCommands(forUsers(processes)),
@@ -101,48 +108,33 @@ export function compose(
 	};
 }
 
-function onnxRuntimeOptions(
-	config: Pick<Config, "onnxruntime" | "measure">,
-	world: World,
-	processes: Processes,
-) {
-	return {
-		flavour: config.onnxruntime,
-		...nativePlace(world),
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(world.environment),
-		processes,
-		threads: config.measure.threads,
-		registry: world.environment.registry,
-	};
-}
-
 export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** A pull request writes the files of a workflow's workspace. */
-export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
+export function onnxRuntimePlace(
+	{ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">,
+	processes: Processes,
+) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
+		// A pull request writes its files.
 		untrustedFolder: environment.isActions ? environment.workspace : undefined,
-	};
-}
-
-function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment) {
-	const folder = cacheFolder(environment);
-	return {
-		...(cache.verdicts && {
-			keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })),
-		}),
+		workerPath: join(distFolder(), "ort", "worker.js"),
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(environment),
+		processes,
+		registry: environment.registry,
 	};
 }
 
 /** This module is bundled into its folder chunks/. */
 export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
+}
+
+export function tensorRtWorkerPath(): string {
+	return join(distFolder(), "worker", "tensorrt.py");
 }
 
 export async function examplesAt(name: "recorded" | "quickstart" | "tuned"): Promise<string> {

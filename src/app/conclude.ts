@@ -2,7 +2,7 @@
 import type { Arm, BuildRecord, GateResult, LoadResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import { gatedRows } from "../core/compare/sweep.ts";
-import type { Config, EngineConfig } from "../core/config/config.ts";
+import type { Config, EngineConfig, WorkloadConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
@@ -86,7 +86,7 @@ export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">):
 	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
 }
 
-function* notesOf(facts: Facts, input: GateInput): Generator<string> {
+function* notesOf(facts: Facts, input: GateInput) {
 	yield* input.arms.flatMap(({ arm, source }) =>
 		source.found === undefined ? [] : [`${arm === "base" ? "Base" : "Head"}: ${source.found}`],
 	);
@@ -127,6 +127,14 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 			const spec = engines.find((one) => isOf(one, fact));
 			return spec === undefined ? [] : judge(fact, spec.engine);
 		});
+	const judgeWorkloads = <Fact extends { model: string; engine: string; workload: string }>(
+		found: readonly Fact[],
+		judge: (fact: Fact, workload: WorkloadConfig) => readonly GateResult[],
+	) =>
+		judgeEach(found, (fact, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === fact.workload);
+			return workload === undefined ? [] : judge(fact, workload);
+		});
 	const builds = engines.flatMap((spec) => {
 		const { head, base } = sidesOf(facts.builds, (build) => isOf(spec, build));
 		if (head === undefined) return [];
@@ -142,21 +150,12 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 		...facts.untested.map((one): GateResult => ({ gate: "golden", status: "warn", ...one })),
 		...judgeEach(facts.goldenChanges, (change, { gates }) => judgeGoldenChange(change, config, gates)),
 		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
-		...judgeEach(facts.rows, (row, { workloads }) => {
-			const workload = workloads.find(({ name }) => name === row.workload);
-			if (workload === undefined) return [];
-			const { errors, builds } = facts;
-			const judged = judgeWorkload(row, workload, { config, errors, builds });
-			return [...judged, ...judgeSlo(row, workload, { config, loads, measured: facts.measuredLoads })];
-		}),
-		...judgeEach(facts.sweeps, (sweep, { workloads }) => {
-			const workload = workloads.find(({ name }) => name === sweep.workload);
-			return workload === undefined ? [] : judgeSweep(sweep, workload, { ...facts, config });
-		}),
-		...judgeEach(facts.siblings, (sibling, { workloads }) => {
-			const workload = workloads.find(({ name }) => name === sibling.workload);
-			return workload === undefined ? [] : judgePayoff(sibling, workload, { config, errors: facts.errors });
-		}),
+		...judgeWorkloads(facts.rows, (row, workload) => [
+			...judgeWorkload(row, workload, facts),
+			...judgeSlo(row, workload, { config, loads, measured: facts.measuredLoads }),
+		]),
+		...judgeWorkloads(facts.sweeps, (sweep, workload) => judgeSweep(sweep, workload, facts)),
+		...judgeWorkloads(facts.siblings, (sibling, workload) => judgePayoff(sibling, workload, facts)),
 		...judgeEach(facts.startUps, (found, engine) => judgeStartUp(found, config, engine)),
 		...judgeEach(facts.memoryGrowths, (found, engine) => judgeMemoryGrowth(found, config, engine)),
 		...judgeChange(facts, input),

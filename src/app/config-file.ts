@@ -47,10 +47,6 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return readLoaded(await loadConfigAt(path, { ...request, path: shown, workspace }), shown, dirname(path));
 }
 
-function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }) {
-	return readLoaded({ text, loaded: loadConfig(text, options) }, options.path, home);
-}
-
 function readLoaded({ text, loaded }: { text: string; loaded: LoadResult }, shown: string, home: string) {
 	if (loaded.state === "invalid")
 		throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
@@ -150,7 +146,11 @@ export async function readHeadConfig(options: ConfigOptions, processes: Processe
 	const read =
 		text === null
 			? await readConfigFile({ cwd, path, inputs, workspace, occasion })
-			: parseConfigText(text, { path, inputs, occasion, home: dirname(resolve(cwd, path)) });
+			: readLoaded(
+					{ text, loaded: loadConfig(text, { path, inputs, occasion }) },
+					path,
+					dirname(resolve(cwd, path)),
+				);
 	return {
 		...read,
 		ids: new Set(engineSpecs(read.config).map(({ id }) => id)),

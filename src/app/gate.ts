@@ -1,10 +1,10 @@
 // Runs one gate from its options to its result on disk.
 
-import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { BackendFacts, Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
+import { digestOf } from "../adapters/process/input-file.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
@@ -170,7 +170,7 @@ function gateInput(
 		headConfig: own.config,
 		headIds: own.ids,
 		only: parsePatterns(options.only ?? ""),
-		configSha256: createHash("sha256").update(own.text).digest("hex"),
+		configSha256: digestOf(own.text),
 		arms: folders,
 		noBase,
 		notes: [...notes, ...sides.notes],

@@ -45,7 +45,7 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 	return parts;
 }
 
-async function partFolders(folder: string): Promise<string[]> {
+async function partFolders(folder: string) {
 	if (await hasResult(folder)) return [folder];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
 	const inside = entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
@@ -53,7 +53,7 @@ async function partFolders(folder: string): Promise<string[]> {
 	return withResult.flat().sort();
 }
 
-async function hasResult(folder: string): Promise<boolean> {
+async function hasResult(folder: string) {
 	return (await stat(join(folder, reportFiles.result)).catch(() => null))?.isFile() === true;
 }
 
@@ -182,7 +182,7 @@ export async function findSubject(run: WorkflowRun, event: RunEvent, facts: RunF
 		: ownSubject(run, event);
 }
 
-function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
+function ownSubject(run: WorkflowRun, event: RunEvent) {
 	const isPull = event.kind === "pull-request";
 	return {
 		run: { id: run.runId, attempt: run.runAttempt },
@@ -198,11 +198,7 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 	};
 }
 
-async function foreignSubject(
-	event: WorkflowRunEvent,
-	facts: RunFacts,
-	repository: string,
-): Promise<Subject> {
+async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts, repository: string) {
 	const response = await facts.run(event.runId);
 	if (response.state === "failed") {
 		throw new ToolError({
@@ -227,10 +223,7 @@ async function foreignSubject(
 	};
 }
 
-async function pullOf(
-	run: MeasuredRun,
-	facts: RunFacts,
-): Promise<{ pullRequest: number | null; why: string | null }> {
+async function pullOf(run: MeasuredRun, facts: RunFacts) {
 	const none = (why: string) => ({ pullRequest: null, why });
 	if (!run.event.startsWith("pull_request"))
 		return none(`the run was for ${run.event}, not for a pull request`);
@@ -249,7 +242,7 @@ async function pullOf(
 }
 
 /** The head, or GitHub's merge of it, which actions/checkout takes by default. */
-async function isOfRun(commit: string, run: MeasuredRun, facts: RunFacts): Promise<boolean> {
+async function isOfRun(commit: string, run: MeasuredRun, facts: RunFacts) {
 	if (commit === run.headSha) return true;
 	if (!/^[0-9a-f]{40,64}$/.test(commit)) return false;
 	const response = await facts.parents(commit);

@@ -1,6 +1,7 @@
 // One run of the gate, its stages in order from top to bottom.
-import { createHash } from "node:crypto";
+
 import type { Result } from "../../generated/result.ts";
+import { digestOf } from "../adapters/process/input-file.ts";
 import { recordError } from "../core/errors.ts";
 import { engineSpecs, findCounterparts, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
@@ -13,10 +14,9 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
-import { preflight } from "../stages/preflight.ts";
+import { checkSparsity, preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
-import { checkSparsity } from "../stages/sparsity.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { concludeResult } from "./conclude.ts";
 import {
@@ -33,7 +33,6 @@ import {
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
 	type Facts,
-	type Found,
 	type GateInput,
 	noFacts,
 	type Prepared,
@@ -69,7 +68,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 }
 
 /** A run that ends early still has a result. */
-async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
+async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts) {
 	yield enterStage("prepare", ports);
 	yield { environment: await ports.backend.fingerprint() };
 	const found = await prepareGate(asked, ports);
@@ -106,7 +105,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 }
 
 /** Has the machine to itself. */
-async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
+async function* runOnMachine(run: RunContext) {
 	const { ports, seen } = run;
 	yield enterStage("build", ports);
 	const engines: BuiltEngine[] = [];
@@ -179,12 +178,7 @@ function runPreflight(
 	return preflight(checked, ports);
 }
 
-async function* buildEngines({
-	prepared,
-	input,
-	seen,
-	ports,
-}: RunContext): AsyncGenerator<Found & { engine?: BuiltEngine }> {
+async function* buildEngines({ prepared, input, seen, ports }: RunContext) {
 	const { measure, preflight } = input.config;
 	const buildsVary = seen().backend.kind === "tensorrt";
 	if (!buildsVary && measure.rebuilds > 1)
@@ -229,14 +223,15 @@ async function* buildEngines({
 
 function recipeHashes(models: readonly PreparedModel[]) {
 	const ready = models.filter((model) => model.state === "ready");
-	const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
-	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
+	return new Map(
+		ready.map((model) => [
+			`${model.arm} ${model.spec.id}`,
+			digestOf(recipeText(recipeOf(model))).slice(0, 16),
+		]),
+	);
 }
 
-async function* explainWorkloads(
-	workloads: readonly TimedWorkload[],
-	{ input, seen, ports }: RunContext,
-): AsyncGenerator<Found> {
+async function* explainWorkloads(workloads: readonly TimedWorkload[], { input, seen, ports }: RunContext) {
 	const { outFolder, config } = input;
 	const { rows, backend } = seen();
 	const explaining = {

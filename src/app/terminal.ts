@@ -1,12 +1,8 @@
 // The terminal of a command, and the progress that suits it.
+
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
-import {
-	groupProgress,
-	plainProgress,
-	silentProgress,
-	terminalProgress,
-} from "../adapters/terminal/progress.ts";
+import { plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
 import { type Environment, readEnvironment } from "../host/adapters/github/env.ts";
 import type { Progress } from "../ports/world.ts";
 
@@ -68,7 +64,35 @@ export function progressFor(terminal: Terminal, options: { quiet: boolean; json?
 	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock, ticker });
 	const pulse = { clock, ticker, afterMs: terminal.environment.isCi ? quietMs.workflow : quietMs.followed };
 	// Groups go to stdout, which may hold only JSON.
-	return terminal.environment.isActions && options.json !== true
-		? groupProgress({ out: terminal.echo, command: terminal.command }, pulse)
+	const isGrouped = terminal.environment.isActions && options.json !== true;
+	return isGrouped
+		? plainProgress({ write: terminal.echo }, pulse, terminal.command)
 		: plainProgress(stream, pulse);
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+export function stopOnSignals(stop: (reason: string) => void): () => void {
+	let isStopping = false;
+	const listeners = signals.map((signal) => {
+		const listener = () => {
+			if (isStopping) endNow(signal);
+			isStopping = true;
+			stop(`interrupted by ${signal}`);
+		};
+		process.on(signal, listener);
+		return () => void process.off(signal, listener);
+	});
+	return () => {
+		for (const remove of listeners) remove();
+	};
+}
+
+/** process.exit() may wait for blocked system calls, so the signal takes its default effect. */
+function endNow(signal: NodeJS.Signals): never {
+	process.once("exit", () => {
+		process.removeAllListeners(signal);
+		process.kill(process.pid, signal);
+	});
+	process.exit(3);
 }

@@ -5,6 +5,7 @@ import type { Work, WorkByOperator } from "../core/compare/work.ts";
 import type { LoadRequest } from "../core/load/measured.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { FilledInput } from "../core/timed-inputs.ts";
+import type { KernelFact } from "../engine/core/explain/layers.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
@@ -41,7 +42,6 @@ export type InferCase = Omit<ProbeCase, "batch">;
 export interface Calibration {
 	/** Of the cache. */
 	path: string;
-	/** Largest absolute value by tensor. */
 	ranges: ReadonlyMap<string, number>;
 }
 
@@ -155,9 +155,10 @@ export type MeasureResult =
 /** `level`: the graph is optimised so far, and the work of its nodes is counted by operator, on one input. */
 export type CountJob = EngineJob & { level?: "basic" | "all" | undefined };
 
-/** absent: this backend cannot count. `otherInput`: the count on values of the next seed. */
+/** absent: this backend cannot count. split: as the job's `level` asks. */
 export type CountResult =
-	| ({ state: "counted"; operators?: WorkByOperator } & Work)
+	| ({ state: "counted" } & Work)
+	| { state: "split"; operators: WorkByOperator }
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 
@@ -188,6 +189,18 @@ export interface TraceJob extends Omit<EngineJob, "logPath"> {
 	streams: number;
 	folder: string;
 	name: string;
+}
+
+/** A command under a profiler; `kernel` as in `TraceJob`. */
+export interface TracedCommand extends Pick<TraceJob, "tool" | "kernel" | "folder" | "name" | "timeoutMs"> {
+	command: readonly string[];
+	cwd: string;
+}
+
+export interface Trace {
+	files: readonly string[];
+	kernels?: readonly KernelFact[];
+	sentence?: string;
 }
 
 /** `sentence`: what is missing and why. absent: the backend has no profiler. */

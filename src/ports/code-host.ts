@@ -2,7 +2,6 @@
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/parts.ts";
 
-/** A failure of the code host, which is reported without changing the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
 	message: string;
@@ -23,7 +22,6 @@ export interface WorkflowRun {
 	repository: string;
 	eventName: string;
 	sha: string;
-	/** Full name, such as `refs/heads/main`. */
 	ref: string;
 	/** File name of the workflow, or its name if the runner gives no file. */
 	workflow: string;
@@ -99,7 +97,6 @@ export interface CodeHost {
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
 	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
-	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
 		title: string;
@@ -119,7 +116,6 @@ export type CommentHost = Pick<
 
 export interface ArtifactDraft {
 	name: string;
-	/** Absolute path of the folder that paths in the artifact are relative to. */
 	root: string;
 	files: readonly string[];
 	compression: number;
@@ -224,7 +220,6 @@ export interface Repository {
 	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** Lists all files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;

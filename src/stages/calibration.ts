@@ -1,6 +1,7 @@
 // Reads the cases that an INT8 engine is calibrated on, and compares the ranges that came of them.
+
+import type { RangeChange } from "../../generated/result.ts";
 import { ConfigError } from "../core/errors.ts";
-import { rangeDrift } from "../engine/core/range-drift.ts";
 import { isAllFinite } from "../golden/core/tensor/values.ts";
 import { readTensors } from "../golden/stages/load-goldens.ts";
 import type { Backend, BuiltEngine, InferCase } from "../ports/backend.ts";
@@ -44,4 +45,19 @@ export async function withCalibration(
 	};
 	const own = { ...assets, calibration: { path: found.path, sha256 } };
 	return { ...engine, record: { ...engine.record, calibration }, assets: own };
+}
+
+type Ranges = ReadonlyMap<string, number>;
+
+const mostShown = 10;
+const factorOf = ({ base, head }: RangeChange) => Math.max(base, head) / Math.min(base, head);
+
+export function rangeDrift(base: Ranges, head: Ranges): { changed: number; drift: RangeChange[] } {
+	const changes = [...head].flatMap(([tensor, is]) => {
+		const was = base.get(tensor);
+		return was === undefined || was === is ? [] : [{ tensor, base: was, head: is }];
+	});
+	const both = [...head.keys()].filter((tensor) => base.has(tensor)).length;
+	const drift = changes.sort((one, other) => (factorOf(one) < factorOf(other) ? 1 : -1)).slice(0, mostShown);
+	return { changed: changes.length + base.size + head.size - 2 * both, drift };
 }

@@ -46,7 +46,7 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	});
 	if (isIdentical(timed, input.measure)) return without(identicalEngines(timed, "counted"));
 	const { base, head, fault } = await countBoth(timed, input, ports);
-	const works = base && head && { base, head };
+	const works = base?.state === "counted" && head?.state === "counted" && { base, head };
 	const judged = works && !fault ? await doubtOf(works, timed, input, ports) : { doubt: null, fault };
 	if (ports.interrupt.reason() !== null)
 		return without({ verdict: "inconclusive", reason: "The count was interrupted." });
@@ -56,7 +56,8 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 		const { rows } = without({ verdict: "not-comparable", reason: failure.message });
 		return { rows, errors: [recordFault(failure, subjectOf(timed))] };
 	}
-	if (!works) return without({ ...input.noBase(timed), ...(head && { head: head.instructions }) });
+	if (!works)
+		return without({ ...input.noBase(timed), ...(head?.state === "counted" && { head: head.instructions }) });
 	const { doubt } = judged;
 	return { rows: [{ ...rowOf(timed, compareWork(works, minimalEffect)), ...(doubt !== null && { doubt }) }] };
 }
@@ -73,7 +74,10 @@ async function doubtOf(works: Record<Arm, Work>, timed: TimedWorkload, input: Co
 	for (const level of isSplit ? (["basic", "all"] as const) : []) {
 		const { base, head, fault } = await countBoth(timed, input, ports, level);
 		if (fault) return { doubt, fault };
-		if (canExplain(works, { base: base?.operators, head: head?.operators }, fail)) return { doubt };
+		const [before, after] = [base, head].map((side) =>
+			side?.state === "split" ? side.operators : undefined,
+		);
+		if (canExplain(works, { base: before, head: after }, fail)) return { doubt };
 	}
 	return { doubt: null };
 }
@@ -92,9 +96,8 @@ async function countBoth(
 		return (await ports.backend.count?.(job)) ?? { state: "absent", reason: "This backend counts nothing." };
 	};
 	const [base, head] = await Promise.all([run(timed.base), run(timed.head)]);
-	const done = (result: CountResult | undefined) => (result?.state === "counted" ? result : undefined);
-	const fault = [head, base].find((result) => result !== undefined && result.state !== "counted");
-	return { base: done(base), head: done(head), fault };
+	const fault = [head, base].find((result) => result?.state === "absent" || result?.state === "failed");
+	return { base, head, fault };
 }
 
 function rowOf(timed: TimedWorkload, work: Comparison) {

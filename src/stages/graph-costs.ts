@@ -58,7 +58,7 @@ interface Sides {
 	shaped: WorkloadShapes;
 }
 
-function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCost {
+function costOf({ workload, head, base, shaped }: Sides, count: Count) {
 	const sizes = sizesOf(shaped.inputs);
 	const baseSizes =
 		base === undefined || shaped.baseDiffers === undefined ? sizes : sizesOfBase(base, workload);
@@ -78,7 +78,7 @@ function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCos
 	};
 }
 
-function sizesOfBase({ model, spec }: ReadyModel, { config }: Workload): InputSizes | null {
+function sizesOfBase({ model, spec }: ReadyModel, { config }: Workload) {
 	try {
 		const { inputs } = spec.model;
 		return sizesOf(

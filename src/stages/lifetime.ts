@@ -73,7 +73,6 @@ export async function* eachOf<Item extends { head: BuiltEngine }>(
 	ports.progress.done(counted(items.length, "engine"));
 }
 
-/** At the first workload of each engine. */
 export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGenerator<LifetimeFound> {
 	const first = new Map([...input.workloads].reverse().map((one) => [one.workload.engineId, one]));
 	const family = Math.max(1, [...first.values()].filter(({ base }) => base).length);

@@ -36,7 +36,6 @@ export interface MeasureInput {
 	outFolder: string;
 }
 
-/** A workload that was measured or counted. */
 export interface Measured {
 	rows: readonly [WorkloadResult];
 	errors?: readonly ErrorRecord[];
@@ -204,7 +203,6 @@ function paceNotes({ everyMs = Infinity }: WorkloadConfig, { head }: RunsCompare
 	];
 }
 
-/** @param override of the latency, if there is no base, or after an interruption or failure. */
 function rowOf(
 	{ timed, input, replaced, ...timing }: Timing,
 	compared: RunsCompared,

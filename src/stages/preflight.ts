@@ -2,9 +2,10 @@
 import type { BackendFacts, Finding } from "../../generated/result.ts";
 import { formatPointer } from "../core/found.ts";
 import { findingKey, preflight as findingsOf } from "../core/onnx/preflight.ts";
+import { sparsityFindings } from "../core/onnx/sparsity.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Progress } from "../ports/world.ts";
+import type { PatternReader, Progress } from "../ports/world.ts";
 import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";
 
 export interface PreflightInput {
@@ -90,4 +91,23 @@ export function isBlocked(prepared: PreparedModel, findings: readonly Finding[],
 			finding.arm === prepared.arm &&
 			(finding.severity === "error" || (strict && finding.severity === "warning")),
 	);
+}
+
+/** Only engines that ask for sparse kernels have their weights read. */
+export async function checkSparsity(
+	models: readonly PreparedModel[],
+	{ patterns }: PatternReader,
+): Promise<Finding[]> {
+	const ready = models.filter((prepared) => prepared.state === "ready");
+	const found: Finding[] = [];
+	for (const { arm, spec, model } of ready) {
+		const { tensorrt, build } = spec.engine;
+		if (arm === "base" || build !== undefined || !tensorrt.flags.includes("--sparsity=enable")) continue;
+		const { base } = sidesOf(ready, (other) => other.spec.id === spec.id);
+		const before =
+			base === undefined || base.model.sha256 === model.sha256 ? null : await patterns(base.model);
+		const own = sparsityFindings(before, await patterns(model));
+		found.push(...own.map((one) => ({ ...one, model: spec.model.name, engine: spec.engine.name, arm })));
+	}
+	return found;
 }

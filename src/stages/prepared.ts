@@ -31,7 +31,6 @@ export type PreparedModel =
 
 export type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
-/** The head's and the base's entry among those that fit. */
 export function sidesOf<Entry extends { arm: Arm }>(
 	entries: readonly Entry[],
 	fits: (entry: Entry) => boolean,

@@ -26,7 +26,6 @@ interface Work<Run> {
 
 interface Ran<Run> {
 	runs: readonly Run[];
-	/** Why, pair by pair. */
 	repeated: readonly string[];
 	/** Too many were: there are no runs. */
 	failure?: ToolFailure;

@@ -8,7 +8,6 @@ import { type MeasureInput, type MeasurePorts, measure } from "./measure.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface SiblingPair {
-	/** Its base is the sibling. */
 	timed: TimedWorkload;
 	against: string;
 	obstacle?: string;

@@ -17,7 +17,6 @@ interface Two {
 	both: readonly [TimedWorkload, TimedWorkload];
 }
 
-/** At the first workload of each engine. */
 export async function* measureTogether(
 	input: MeasureInput,
 	ports: WatchedPorts,

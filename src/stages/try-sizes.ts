@@ -17,8 +17,8 @@ export interface TryInput {
 
 /** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule out all. */
 type TriedSizes =
-	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
-	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
+	| { state: "ran"; sizes: Sizes }
+	| { state: "guessed"; sizes: Sizes; why: string }
 	| { state: "none"; attempts: readonly Attempt[] };
 
 const triesPerProcess = 4;
@@ -46,11 +46,11 @@ async function tryRound(search: SizeSearch, input: TryInput, ports: RecordPorts)
 	const result = await runAll(round, { ...input, stopAtFirst: true }, ports);
 	if (typeof result === "string") {
 		const isNew = attempts.every(({ by }) => by !== "run");
-		return isNew ? { state: "guessed", sizes: first, why: result, attempts } : { state: "none", attempts };
+		return isNew ? { state: "guessed", sizes: first, why: result } : { state: "none", attempts };
 	}
 	for (const [index, sizes] of round.entries()) {
 		const why = faultOf(result[index]);
-		if (why === null) return { state: "ran", sizes, attempts };
+		if (why === null) return { state: "ran", sizes };
 		if (why !== undefined) search.failed(sizes, why);
 	}
 	return null;
@@ -87,7 +87,6 @@ function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number
 	return empty === undefined ? null : `output ${empty[0]} is empty`;
 }
 
-/** Whether each of the sizes runs; undefined if time ran out. Uses one process per group. */
 export async function checkSizes(
 	groups: readonly (readonly Sizes[])[],
 	input: TryInput,

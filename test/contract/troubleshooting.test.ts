@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { bugCodes, configCodes, platformCodes, toolCodes } from "../../src/core/errors.ts";
-import { ortFailureCodes } from "../../src/formats/onnxruntime/rules.ts";
+import { rules } from "../../src/formats/onnxruntime/failures.ts";
+
+const ortFailureCodes = [...new Set([...rules.map(({ code }) => code), "ort-load-failed"])];
 
 const headings = (path: string): string[] =>
 	[...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");

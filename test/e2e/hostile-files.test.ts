@@ -4,7 +4,6 @@ import { dirname, join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { outputOf } from "../support/child-output.ts";
-
 import {
 	type CliRun,
 	expectExit,
@@ -226,7 +225,7 @@ it("the second signal ends a process that waits for a file for ever", async () =
 	execFileSync("mkfifo", [join(folder, "pipe")]);
 	writeProject(folder, {
 		"wait.mjs": `import { readFile } from "node:fs/promises";
-import { stopOnSignals } from ${JSON.stringify(resolve("src/app/signals.ts"))};
+import { stopOnSignals } from ${JSON.stringify(resolve("src/app/terminal.ts"))};
 stopOnSignals(() => process.stdout.write("asked "));
 process.once("exit", () => process.stdout.write("tidied"));
 process.stderr.write("listening");

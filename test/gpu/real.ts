@@ -18,9 +18,9 @@ export async function lookForReal(): Promise<Real> {
 	const wanted = process.env["TRTEXEC"];
 	const found = await findTrtexec({
 		cwd: process.cwd(),
-		home: homedir(),
+		environment: { home: homedir() },
 		processes,
-		...(wanted === undefined ? {} : { wanted }),
+		trtexec: wanted,
 	});
 	if (found.state === "missing")
 		return absent(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../src/adapters/files/model-reader.ts";
 import { engineSpecs, makePlan } from "../../src/core/plan/plan.ts";
 import { graphCosts } from "../../src/stages/graph-costs.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
@@ -10,7 +10,7 @@ async function costs(models: string, files: { base?: string; head: string }) {
 	const config = loaded(`version: 1\nmodels:\n${models}`);
 	const arms = files.base === undefined ? (["head"] as const) : (["base", "head"] as const);
 	const plan = makePlan({ config, arms, cases: new Map(), seed: "s" });
-	const reader = fileModelReader();
+	const reader = { read: readModel };
 	const prepared: PreparedModel[] = [];
 	for (const spec of engineSpecs(config))
 		for (const arm of arms) {

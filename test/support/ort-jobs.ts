@@ -18,7 +18,6 @@ export const program = (name: string): string => join(import.meta.dirname, "prog
 const testOptions = (): OnnxRuntimeOptions => ({
 	flavour: "wasm",
 	workerPath: join(root, "src/ort-worker.ts"),
-	nodePath: process.execPath,
 	wasmFolder: wasmSource,
 	cacheFolder: "/nowhere",
 	processes: createProcesses(),

@@ -1,5 +1,6 @@
 // Entries of the local cache, each complete or absent, also on their way to and from the cache service.
-import { createHash, randomBytes } from "node:crypto";
+
+import { randomBytes } from "node:crypto";
 import {
 	copyFile,
 	cp,
@@ -17,7 +18,8 @@ import { join } from "node:path";
 import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { FileCache, KeptVerdicts } from "../../ports/world.ts";
-import { digestFile } from "../process/input-file.ts";
+import { digestFile, digestOf } from "../process/input-file.ts";
+import { messageOf } from "../process/spawn.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 interface KeptFile {
@@ -68,7 +70,7 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 				await prune(folder, maxBytes);
 				return null;
 			} catch (error) {
-				return error instanceof Error ? error.message : String(error);
+				return messageOf(error);
 			} finally {
 				await rm(aside, { recursive: true, force: true }).catch(() => {});
 			}
@@ -161,17 +163,16 @@ async function prune(folder: string, maxBytes: number) {
 }
 
 export function verdictStore(store: FileCache): KeptVerdicts {
-	const hashOf = (key: string) => createHash("sha256").update(key).digest("hex");
 	return {
 		async recall(key) {
-			const facts = await store.fetch(hashOf(key), {});
+			const facts = await store.fetch(digestOf(key), {});
 			const { key: own, verdicts, at } = fieldsOf(facts);
 			// The key includes our version, so an entry has the form that this version writes.
 			const isKept = own === key && Array.isArray(verdicts) && typeof at === "string";
 			return isKept ? { verdicts: verdicts as GoldenVerdict[], at } : null;
 		},
 		async keep(key, verdicts, at) {
-			await store.keep(hashOf(key), { files: {}, facts: { key, verdicts, at } });
+			await store.keep(digestOf(key), { files: {}, facts: { key, verdicts, at } });
 		},
 	};
 }
@@ -244,6 +245,6 @@ export async function collectEntries(store: string, folder: string, { sinceMs, n
 			taken.push(JSON.stringify([name, content]));
 		}
 	}
-	const digest = createHash("sha256").update(taken.sort().join("\n")).digest("hex").slice(0, 32);
+	const digest = digestOf(taken.sort().join("\n")).slice(0, 32);
 	return { digest, entries: taken.length, bytes, left };
 }

@@ -1,4 +1,5 @@
 // Finds the inputs that an INT8 engine is calibrated on: those of a golden, or of a folder with a file per case.
+
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
@@ -8,8 +9,8 @@ import { decodeOwn } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { parseManifest } from "../../golden/core/manifest/parse-manifest.ts";
 import type { CalibrationData, CalibrationWanted } from "../../ports/world.ts";
-import { fileSource, inputError, readInputText, withInput } from "../process/input-file.ts";
-import { hashFile, hashOfBytes } from "./store.ts";
+import { digestOf, fileSource, inputError, readInputText, withInput } from "../process/input-file.ts";
+import { hashFile } from "./store.ts";
 import { inflate } from "./tensor-reader.ts";
 
 const endings = ["npz", "safetensors", "npy"] as const;
@@ -23,11 +24,11 @@ export async function findCalibrationData(wanted: CalibrationWanted): Promise<Ca
 	const contents = cases.map(({ inputs }) =>
 		Object.entries(inputs).map(([name, { path: _, ...file }]) => [name, file]),
 	);
-	const sha256 = hashOfBytes(Buffer.from(JSON.stringify(contents)));
+	const sha256 = digestOf(JSON.stringify(contents));
 	return { path: isGolden ? dirname(path) : path, cases, sha256 };
 }
 
-async function casesOfGolden(path: string, most: number): Promise<CalibrationCase[]> {
+async function casesOfGolden(path: string, most: number) {
 	const { cases, sequence } = parseManifest(await readInputText(path, inputKinds.golden), path);
 	if (sequence !== undefined)
 		throw tensorInvalid({ path }, "cases of one inference", "sequences of a decoder", fix);

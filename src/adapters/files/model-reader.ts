@@ -10,22 +10,19 @@ import { findWeights, readOnnx } from "../../formats/onnx/reader.ts";
 import type { WeightLocation } from "../../golden/core/record/defects/weights.ts";
 import { elementCount } from "../../golden/core/tensor/tensor.ts";
 import type { Reference } from "../../ports/reference.ts";
-import type { ModelOnDisk, ModelReader, PatternReader, Progress } from "../../ports/world.ts";
+import type { ModelOnDisk, PatternReader, Progress } from "../../ports/world.ts";
 import { fileSource, type InputFile, openInput, withInput } from "../process/input-file.ts";
 import { hashFile, hashOfLines, hashOpen, watchReading } from "./store.ts";
 
 /** @param stage where no stage is open yet. */
-export function fileModelReader(progress?: Progress, stage?: string): ModelReader {
-	return {
-		read: (path) =>
-			withInput(path, inputKinds.model, async (input) => {
-				const model = readStructure(input, path);
-				const sizes = model.external.map((data) => (data.path === null ? 0 : (sizeOfFile(data.path) ?? 0)));
-				const total = sizes.reduce((sum, size) => sum + size, input.facts.size);
-				const onRead = watchReading(total, progress, stage);
-				return { ...model, sha256: await hashModel(input.file, model.external, onRead) };
-			}),
-	};
+export function readModel(path: string, progress?: Progress, stage?: string): Promise<ModelOnDisk> {
+	return withInput(path, inputKinds.model, async (input) => {
+		const model = readStructure(input, path);
+		const sizes = model.external.map((data) => (data.path === null ? 0 : (sizeOfFile(data.path) ?? 0)));
+		const total = sizes.reduce((sum, size) => sum + size, input.facts.size);
+		const onRead = watchReading(total, progress, stage);
+		return { ...model, sha256: await hashModel(input.file, model.external, onRead) };
+	});
 }
 
 /**

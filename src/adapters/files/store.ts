@@ -1,4 +1,5 @@
 // The file system: reads whole files and writes atomically.
+
 import { createHash, randomBytes } from "node:crypto";
 import { read } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
@@ -8,8 +9,8 @@ import { ConfigError } from "../../core/errors.ts";
 import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { Files, Progress } from "../../ports/world.ts";
-import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
-import { describeOwner, type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
+import { digestOf, inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
+import { describeOwner, type Lock, tryLock } from "../process/lock-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
 export function fileStore(progress?: Progress): Files {
@@ -60,9 +61,9 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string) {
 }
 
 /** Keeps two runs from writing into one folder. @throws ConfigError output-busy, output-unwritable; ToolError disk-full. */
-export async function lockFolder(folder: string, options: LockOptions = {}): Promise<Lock> {
+export async function lockFolder(folder: string, staleMs?: number): Promise<Lock> {
 	const path = join(folder, ".trtgate.lock");
-	const attempt = await tryLock(path, options);
+	const attempt = await tryLock(path, staleMs);
 	if (attempt.state === "held") return attempt.lock;
 	throw new ConfigError({
 		code: "output-busy",
@@ -109,11 +110,7 @@ export async function hashOpen(file: number, onRead?: (bytes: number) => void): 
 	}
 }
 
-export function hashOfBytes(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
-}
-
 export function hashOfLines(lines: readonly string[]): string {
 	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
-	return hashOfBytes(Buffer.concat(sorted));
+	return digestOf(Buffer.concat(sorted));
 }

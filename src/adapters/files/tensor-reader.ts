@@ -1,4 +1,5 @@
 // Reads a golden's tensor files and pictures from disk: checks size and hash, then decodes.
+
 import { inflateRawSync, inflateSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -10,7 +11,7 @@ import {
 } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
-import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
+import { preprocessImage } from "../../formats/image/preprocess.ts";
 import {
 	checkFileSize,
 	decodeMember,
@@ -23,8 +24,8 @@ import {
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { Tensor } from "../../golden/core/tensor/tensor.ts";
 import type { TensorReader } from "../../ports/world.ts";
-import { fileSource, readWhole, withInput } from "../process/input-file.ts";
-import { hashOfBytes, hashOpen } from "./store.ts";
+import { digestOf, fileSource, readWhole, withInput } from "../process/input-file.ts";
+import { hashOpen } from "./store.ts";
 
 const headBytes = 512;
 
@@ -59,7 +60,7 @@ function readTensor(file: TensorFile, known: KnownHashes) {
 		const bytes = await readWhole(open, size);
 		if (bytes.length !== size)
 			throw tensorInvalid(file, `${size} bytes`, `${bytes.length}: the file changed while it was read`);
-		checkHash(hashOfBytes(bytes), file);
+		checkHash(digestOf(bytes), file);
 		return tensorFormat(file) === "image" ? readImage(bytes, file) : decodeTensor(bytes, file);
 	});
 }
@@ -94,7 +95,7 @@ export async function preprocessFile(
 	if (width * height > maxPixels || width * height === 0)
 		throw tensorInvalid(file, `1 to ${maxPixels} pixels`, `${width} × ${height}`, tooLarge);
 	const tensor = preprocessImage(await decode(bytes, header, file), file);
-	return { tensor, sha256: hashOfBytes(tensor.data) };
+	return { tensor, sha256: digestOf(tensor.data) };
 }
 
 async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile) {
@@ -113,8 +114,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile
 const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** Most goldens need no decoder, so it is loaded for the first image. */
-async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
+async function decodeJpeg(bytes: Uint8Array) {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);
 	const jpeg = await import("jpeg-js");

@@ -1,9 +1,9 @@
 // Turns text into token ids with a tokenizer.json from Hugging Face.
+
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { TokenizedText, TokenPadding } from "../../golden/core/record/tokens.ts";
-import { readInput } from "../process/input-file.ts";
-import { hashOfBytes } from "./store.ts";
+import { digestOf, readInput } from "../process/input-file.ts";
 
 export interface TextTokenizer {
 	sha256: string;
@@ -26,7 +26,7 @@ export async function readTokenizer(path: string): Promise<TextTokenizer> {
 	};
 	const padding = paddingOf(parsed, (token) => tokenizer.token_to_id(token));
 	return {
-		sha256: hashOfBytes(bytes),
+		sha256: digestOf(bytes),
 		padding,
 		encode: (text) => {
 			const { ids, token_type_ids = [] } = encode(text, true);

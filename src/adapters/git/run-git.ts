@@ -90,7 +90,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,
-): Promise<Identity> {
+) {
 	if (access === undefined) return "none";
 	const own = await git(["config", "--get-urlmatch", "http.extraheader", `${access.serverUrl}/`]);
 	return /^authorization:/im.test(own.stdout) ? "clone" : "token";

@@ -33,7 +33,6 @@ interface OpenedRef {
 	remove(): Promise<void>;
 }
 
-/** Needed files of Git LFS are fetched afterwards. */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
 export async function openRef(request: RefRequest): Promise<OpenedRef> {

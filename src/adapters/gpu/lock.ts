@@ -29,7 +29,7 @@ export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	const started = performance.now();
 	let reportedMs = -Infinity;
 	for (;;) {
-		const attempt = await tryLock(path, { staleMs });
+		const attempt = await tryLock(path, staleMs);
 		if (attempt.state === "held") return renewed(attempt.lock, path);
 		const waitedMs = performance.now() - started;
 		const owner = describeOwner(attempt.owner);
@@ -46,7 +46,7 @@ export function lockPath({ folder, gpuUuid }: Pick<GpuLockOptions, "folder" | "g
 	return join(folder, `${gpuUuid.replace(/[^\w-]/g, "_")}.lock`);
 }
 
-function renewed(lock: Lock, path: string): Lock {
+function renewed(lock: Lock, path: string) {
 	const renew = () => {
 		const now = new Date();
 		// A lock file that is gone or not accessible shows when the lock is taken.

@@ -9,7 +9,7 @@ import {
 	type QueryField,
 	queryArgs,
 	sampleFields,
-} from "../../formats/nvidia-smi/query.ts";
+} from "../../formats/nvidia-smi/rows.ts";
 import type { DeviceRead } from "../../formats/tegra/tegrastats.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
@@ -129,7 +129,6 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 	};
 }
 
-/** Resolves once the stream that `open` starts calls `settle`, or after `firstMs`. */
 export function untilFirst(firstMs: number, open: (settle: () => void) => void): Promise<void> {
 	return new Promise((resolve) => {
 		const timer = setTimeout(resolve, firstMs);

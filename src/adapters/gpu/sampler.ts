@@ -11,13 +11,16 @@ import {
 	type UseSample,
 } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
-import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import {
 	type AppRow,
+	appsArgs,
 	dmonParser,
+	gpmArgs,
 	hasGpm,
 	parseAppLine,
 	parseSampleLine,
+	type QueryField,
+	queryArgs,
 	useSampleOf,
 } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
@@ -82,7 +85,7 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 	};
 }
 
-async function begin(watch: Watch): Promise<void> {
+async function begin(watch: Watch) {
 	const { options, sentences } = watch;
 	const devices = await listGpus(options.smi);
 	if (devices.state === "none") return void sentences.add(devices.sentence);
@@ -261,7 +264,7 @@ function lastOfEach(rows: readonly AppRow[]) {
 }
 
 /** In a container the number is the host's; here it may belong to another process. */
-async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
+async function findOwner(pid: number, name: string, processes: Processes) {
 	const group = await groupOf(pid);
 	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
 	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";

@@ -92,14 +92,12 @@ async function countWork(job: CountJob, runtime: Runtime, place: WorkerPlace): P
 		if (level === undefined) {
 			const counted = await runWorker<"count">({ kind: "count", ...model }, place, job);
 			if (counted.state === "failed") return { state: "failed", failure: counted.failure };
-			const { instructions, otherInput } = counted.reply;
-			return { state: "counted", instructions, otherInput };
+			const { kind: _, ...work } = counted.reply;
+			return { state: "counted", ...work };
 		}
 		const profiled = await runWorker<"profile">({ kind: "profile", level, ...model }, place, job);
 		if (profiled.state === "failed") return { state: "failed", failure: profiled.failure };
-		const operators = byOperator(profiled.reply.nodes);
-		const instructions = [...operators.values()].reduce((sum, own) => sum + own, 0);
-		return { state: "counted", instructions, otherInput: instructions, operators };
+		return { state: "split", operators: byOperator(profiled.reply.nodes) };
 	});
 }
 
@@ -144,7 +142,6 @@ async function buildEngine(
 
 type Built = Pick<BuildRecord, "state"> & Partial<BuildRecord>;
 
-/** Checks that the model loads, and stores it with its recipe. */
 async function build(
 	job: BuildJob,
 	{ flavour, folder }: Runtime,

@@ -1,5 +1,5 @@
 // Copies a model with its external data: as an engine, for changes, or with further outputs.
-import { createHash } from "node:crypto";
+
 import { constants } from "node:fs";
 import { chmod, copyFile, link, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { readOnnx } from "../../formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../formats/onnx/write.ts";
 import type { MarkJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { readInput } from "../process/input-file.ts";
+import { digestOf, readInput } from "../process/input-file.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 
 export function externalOf({ external }: ModelOnDisk): string[] {
@@ -98,7 +98,7 @@ export async function editModel(model: ModelOnDisk, edit: GraphEdit, folder: str
 	return {
 		path,
 		onnx,
-		sha256: createHash("sha256").update(bytes).digest("hex"),
+		sha256: digestOf(bytes),
 		external: external.map((file) => ({
 			...file,
 			path: file.path === null ? null : join(folder, file.location),

@@ -70,7 +70,6 @@ export interface DefectTask extends RuntimeJob {
 
 export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
-/** Prefixes of lines that a worker prints after a job, after some of its cases, and after a defect. */
 export const idleLine = "trtgate: done with ";
 export const caseLine = "trtgate: case ";
 export const defectLine = "trtgate: defect ";
@@ -132,7 +131,7 @@ function parseCase({ state, message, outputs }: Fields): CaseReply | null {
 	return places && { state: "done", outputs: places };
 }
 
-function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
+function parsePlace({ name, dtype, shape, path }: Fields) {
 	if (!isText(name) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
 	if (!isText(dtype) || !Object.hasOwn(elementBytes, dtype)) return null;
 	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
@@ -151,7 +150,7 @@ export function parseDefectLine(line: string): { number: number; verdict: Defect
 const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmoved"]);
 
 /** JSON has no infinity, so an infinite change arrives as null. */
-function parseVerdict({ states, change }: Fields): DefectVerdict | null {
+function parseVerdict({ states, change }: Fields) {
 	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
 	if (change !== null && typeof change !== "number") return null;
 	return { states: states as DefectVerdict["states"], change: change ?? Infinity };

@@ -1,9 +1,8 @@
 // ONNX Runtime as the source of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
 
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { availableParallelism, platform, release } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { asFailure } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { oldestRoundedOpset, planRounding, type RoundingPlan } from "../../core/onnx/rounding/round.ts";
 import { memorySource } from "../../formats/bytes/byte-source.ts";
@@ -22,7 +21,8 @@ import type {
 } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { readInput } from "../process/input-file.ts";
-import { makeFolders, orWriteError } from "../process/write-error.ts";
+import { messageOf } from "../process/spawn.ts";
+import { orWriteError } from "../process/write-error.ts";
 import { cpuName, type OnnxRuntimeOptions } from "./backend.ts";
 import { inFolder, placeCases, runCases, writeTensors } from "./infer.ts";
 import { type KeptCases, resumeCases } from "./kept-cases.ts";
@@ -90,7 +90,7 @@ async function findOther(
 		keep(Promise.resolve(native));
 		return native;
 	} catch (error) {
-		const why = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+		const why = messageOf(error).replace(/\.$/, "");
 		return { why, isLate: performance.now() - started >= timeoutMs };
 	}
 }
@@ -131,9 +131,7 @@ async function runEmulation(job: EmulationJob, run: Run): Promise<EmulationResul
 	const original = await readInput(model.path, inputKinds.model);
 	const plan = planRounding(readOnnx(memorySource(original), model.path), precision);
 	if (plan === null) return absent("computes nothing in fp32 that could be rounded");
-	const folder = join(job.scratchFolder, `rounded-${precision}`);
-	try {
-		await makeFolders(folder);
+	return inFolder<EmulationResult>(job, async (folder) => {
 		await copyExternal(model, folder);
 		const path = join(folder, "model.onnx");
 		await orWriteError(writeFile(path, rewriteOnnx(original, plan.edit)), path);
@@ -147,11 +145,7 @@ async function runEmulation(job: EmulationJob, run: Run): Promise<EmulationResul
 			beyondRange: [...beyond],
 			wallMs: result.wallMs,
 		};
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error) };
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+	});
 }
 
 function absent(why: string): EmulationResult {

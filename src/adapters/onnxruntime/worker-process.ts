@@ -14,7 +14,6 @@ import { idleLine, parseReply, type Reply, type Task } from "./protocol.ts";
 
 export interface WorkerPlace {
 	processes: Processes;
-	nodePath: string;
 	workerPath: string;
 }
 
@@ -37,7 +36,7 @@ export type TaskOf<K extends Task["kind"]> = Omit<Extract<Task, { kind: K }>, "r
 
 export async function runWorker<K extends Task["kind"]>(
 	task: TaskOf<K>,
-	{ nodePath, workerPath, processes }: WorkerPlace,
+	{ workerPath, processes }: WorkerPlace,
 	{ isAlone, ...limits }: WorkerLimits,
 ): Promise<WorkerResult<K>> {
 	return inNewFolder("trtgate-job-", async (folder) => {
@@ -45,7 +44,7 @@ export async function runWorker<K extends Task["kind"]>(
 		const stays = (task.flavour === "wasm" && isAlone !== true) || undefined;
 		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, stays, resultPath })), jobPath);
 		// The user's Node options must not affect this process.
-		const job: Job = { argv: [nodePath, workerPath, jobPath], env: { NODE_OPTIONS: "" }, ...limits };
+		const job: Job = { argv: [process.execPath, workerPath, jobPath], env: { NODE_OPTIONS: "" }, ...limits };
 		const kind = [workerPath, task.folder].join();
 		const record = stays ? await runHosted(job, kind, processes) : await processes.run(job);
 		const bytes = await readFile(resultPath).catch(() => null);

@@ -1,6 +1,6 @@
 // Runs a command of the user's own on one output: tensors as .npy files, the case as JSON on stdin.
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/check-output.ts";
@@ -9,7 +9,7 @@ import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 import { messageOf } from "./spawn.ts";
-import { makeFolders } from "./write-error.ts";
+import { inNewFolder, makeFolders } from "./write-error.ts";
 
 const captureBytes = 1024 * 1024;
 const shownLines = 3;
@@ -17,15 +17,12 @@ const shownLines = 3;
 export function customCommands(processes: Processes): CustomCommands {
 	return {
 		async run(job) {
-			let folder: string | null = null;
 			try {
 				await makeFolders(job.scratchFolder);
-				folder = await mkdtemp(join(job.scratchFolder, "custom-"));
-				return await runIn(folder, job, processes);
+				const run = (folder: string) => runIn(folder, job, processes);
+				return await inNewFolder("custom-", run, job.scratchFolder);
 			} catch (error) {
 				return { state: "failed", message: messageOf(error) };
-			} finally {
-				if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => {});
 			}
 		},
 	};
@@ -35,7 +32,7 @@ async function runIn(
 	folder: string,
 	{ command, cwd, about, expected, got }: CommandJob,
 	processes: Processes,
-): Promise<CommandAnswer> {
+) {
 	const paths = [join(folder, "expected.npy"), join(folder, "got.npy")] as const;
 	await writeFile(paths[0], encodeNpy(expected));
 	await writeFile(paths[1], encodeNpy(got));

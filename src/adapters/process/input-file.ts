@@ -94,7 +94,7 @@ function checkFacts(facts: Stats, kind: InputKind, shown: string) {
 	}
 }
 
-function kindOf(facts: Stats): string {
+function kindOf(facts: Stats) {
 	if (facts.isDirectory()) return "a folder";
 	if (facts.isFIFO()) return "a named pipe";
 	return facts.isSocket() ? "a socket" : "a device";
@@ -151,6 +151,10 @@ export function fileSource(file: number, size: number): ByteSource {
 			return bytes;
 		},
 	};
+}
+
+export function digestOf(content: string | Uint8Array): string {
+	return createHash("sha256").update(content).digest("hex");
 }
 
 export async function digestFile(path: string): Promise<string> {

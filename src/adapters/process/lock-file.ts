@@ -1,9 +1,11 @@
 // A lock file that names its owner, and is broken if its owner has died; how processes are told apart.
-import { createHash, randomBytes } from "node:crypto";
+
+import { randomBytes } from "node:crypto";
 import { link, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { fieldsOf } from "../../core/found.ts";
+import { digestOf } from "./input-file.ts";
 import { classifyWriteError, errorCode, makeFolders } from "./write-error.ts";
 
 export interface Lock {
@@ -12,23 +14,17 @@ export interface Lock {
 
 type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner: Owner | null };
 
-export interface LockOptions {
-	/**
-	 * Age at which a lock held in another container or on another machine counts as dead; its owner renews
-	 * it. Absent: never.
-	 */
-	staleMs?: number;
-}
-
 const maxAttempts = 100;
 
 /**
  * Tries once, without waiting. link(2) must be atomic, as on local disks and NFS. No library does this:
  * `proper-lockfile` breaks a dead owner's lock only after a time, and two may then hold it; flock(2) takes
  * native code.
+ * @param staleMs age at which a lock held in another container or on another machine counts as dead; its owner renews
+ * it. Absent: never.
  * @throws ConfigError output-unwritable; ToolError disk-full.
  */
-export async function tryLock(path: string, options: LockOptions = {}): Promise<LockAttempt> {
+export async function tryLock(path: string, staleMs?: number): Promise<LockAttempt> {
 	const owner = await describeSelf();
 	await makeFolders(dirname(path));
 	for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -38,13 +34,13 @@ export async function tryLock(path: string, options: LockOptions = {}): Promise<
 		const holder = parseOwner(text);
 		if (holder?.token === owner.token)
 			return { state: "held", lock: { release: () => releaseLock(path, owner) } };
-		if (await holds(text, path, options)) return { state: "busy", owner: holder };
-		if (!(await removeDead(path, text, options))) break;
+		if (await holds(text, path, staleMs)) return { state: "busy", owner: holder };
+		if (!(await removeDead(path, text, staleMs))) break;
 	}
 	return { state: "busy", owner: null };
 }
 
-async function holds(text: string, path: string, { staleMs }: LockOptions) {
+async function holds(text: string, path: string, staleMs: number | undefined) {
 	const owner = parseOwner(text);
 	if (owner === null) return false;
 	const state = await stateOfOwner(owner);
@@ -83,12 +79,12 @@ async function readLock(path: string) {
  * check and removal. Who dies in between leaves a dead lock of this second kind, which is broken in the
  * same way.
  */
-async function removeDead(path: string, dead: string, options: LockOptions) {
-	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);
-	const breaking = await tryLock(`${path}.${name}.breaking`, options);
+async function removeDead(path: string, dead: string, staleMs: number | undefined) {
+	const name = digestOf(dead).slice(0, 16);
+	const breaking = await tryLock(`${path}.${name}.breaking`, staleMs);
 	if (breaking.state === "busy") return false;
 	try {
-		if ((await readLock(path)) === dead && !(await holds(dead, path, options)))
+		if ((await readLock(path)) === dead && !(await holds(dead, path, staleMs)))
 			await rm(path, { force: true });
 		return true;
 	} catch (error) {
@@ -114,7 +110,7 @@ interface Owner {
 	token: string;
 }
 
-async function describeSelf(): Promise<Owner> {
+async function describeSelf() {
 	const { pid } = process;
 	return {
 		pid,
@@ -127,7 +123,7 @@ async function describeSelf(): Promise<Owner> {
 }
 
 /** null: not one of our locks. */
-function parseOwner(text: string): Owner | null {
+function parseOwner(text: string) {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
 		const wordOf = (value: unknown) => (typeof value === "string" ? value : "");
@@ -145,7 +141,7 @@ export function describeOwner(owner: Owner | null): string {
 }
 
 /** elsewhere: on another machine or in another container. */
-async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
+async function stateOfOwner(owner: Owner) {
 	const space = await numberSpace();
 	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space))
 		return "elsewhere";
@@ -170,14 +166,13 @@ export async function groupOf(pid: number): Promise<number | null> {
 }
 
 /** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything. */
-async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
+async function readStat(pid: number) {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
 	if (text === null) return {};
 	const [state = "", , group = "", ...others] = text.slice(text.lastIndexOf(")") + 2).split(" ");
 	return { state, group, born: others[16] ?? "" };
 }
 
-/** false if the group is gone. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 	try {
 		process.kill(process.platform === "win32" ? pid : -pid, signal);

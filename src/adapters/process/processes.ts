@@ -15,26 +15,23 @@ interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
 
 export type Processes = ReturnType<typeof createProcesses>;
 
-interface ProcessesOptions {
-	signal?: AbortSignal;
-	/** Absent: a child without its own gets ours. */
-	env?: Readonly<Record<string, string | undefined>>;
-}
-
-export function createProcesses(options: ProcessesOptions = {}) {
+/** @param env absent: a child without its own gets ours. */
+export function createProcesses({ env }: Pick<ProcessOptions, "env"> = {}) {
 	const stop = new AbortController();
-	const all = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
 	const groups = new Set<number>();
 	const owned = new Set<number>();
 	const running = new Set<Promise<unknown>>();
 	const watch = stopwatch();
 	const run = async ({ tidying, beside, ...job }: RunOptions) => {
-		const signals = [...(job.signal === undefined ? [] : [job.signal]), ...(tidying === true ? [] : [all])];
+		const signals = [
+			...(job.signal === undefined ? [] : [job.signal]),
+			...(tidying === true ? [] : [stop.signal]),
+		];
 		if (beside !== true) watch.enter();
 		try {
 			return await runProcess({
 				...job,
-				...environmentOf(options.env, job.env),
+				env: (env ?? job.env) && { ...env, ...job.env },
 				signal: AbortSignal.any(signals),
 				onStart: (pid) => {
 					groups.add(pid);
@@ -48,8 +45,8 @@ export function createProcesses(options: ProcessesOptions = {}) {
 	};
 	const exec = async ({ tidying, ...job }: ExecRunOptions) => {
 		watch.enter();
-		const signal = tidying === true ? new AbortController().signal : all;
-		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
+		const { signal } = tidying === true ? new AbortController() : stop;
+		return execCommand({ ...job, env: { ...env, ...job.env }, signal }).finally(watch.leave);
 	};
 	return {
 		/** For a short, trusted command, which is left alone if the run is cancelled. */
@@ -76,11 +73,7 @@ export function createProcesses(options: ProcessesOptions = {}) {
 	};
 }
 
-function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
-	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
-}
-
-function stopwatch(): { enter(): void; leave(): void; totalMs(): number } {
+function stopwatch() {
 	let inside = 0;
 	let since = 0;
 	let total = 0;

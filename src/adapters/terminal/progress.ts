@@ -87,39 +87,36 @@ export interface Pulse {
 	afterMs: number;
 }
 
+/** @param command makes each stage a group of the workflow's log. */
 export function plainProgress(
 	stream: LineStream,
 	pulse?: Pulse,
-): Progress & { begin(items: number): void; end(): void } {
+	command?: StandardStreams["command"],
+): Progress {
 	const nowMs = () => pulse?.clock.now() ?? 0;
-	let items = 0;
-	let at = 0;
-	let isOpen = false;
-	let detail = "";
-	let itemMs = 0;
-	let wroteMs = 0;
+	let [items, at, detail, itemMs, wroteMs] = [0, 0, "", 0, 0];
+	let open: string | null = null;
 	const write = (text: string) => {
 		stream.write(`${text}\n`);
 		wroteMs = nowMs();
 	};
-	const begin = (count: number) => {
-		[items, at, isOpen, detail] = [count, 0, true, ""];
-		itemMs = nowMs();
-		wroteMs = itemMs;
-	};
-	const end = () => {
-		isOpen = false;
+	const close = () => {
+		if (open !== null) command?.("endgroup");
+		open = null;
 	};
 	pulse?.ticker(() => {
-		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
+		if (open === null || nowMs() - wroteMs < pulse.afterMs) return;
 		write(`    … ${joinParts(detail, formatWait(nowMs() - itemMs))}`);
 	});
 	return {
-		begin,
-		end,
 		stage(name, count) {
-			begin(count);
-			write(`${cleanLine(name)}${count === 0 ? "" : ` (${count})`}`);
+			close();
+			[open, items, at, detail] = [cleanLine(name), count, 0, ""];
+			itemMs = nowMs();
+			wroteMs = itemMs;
+			const title = `${open}${count === 0 ? "" : ` (${count})`}`;
+			if (command === undefined) write(title);
+			else command("group", title);
 		},
 		item(label, leftMs) {
 			at += 1;
@@ -132,35 +129,9 @@ export function plainProgress(
 			detail = cleanLine(text);
 		},
 		done(summary) {
-			end();
-			write(`  ${cleanLine(summary)}`);
-		},
-	};
-}
-
-export function groupProgress(
-	{ out, command }: Pick<StandardStreams, "out" | "command">,
-	pulse?: Pulse,
-): Progress {
-	let open: string | null = null;
-	const close = () => {
-		if (open !== null) command("endgroup");
-		open = null;
-	};
-	const lines = plainProgress({ write: out }, pulse);
-	return {
-		...lines,
-		stage(name, items) {
+			const group = open === null ? "" : `${open}: `;
 			close();
-			open = cleanLine(name);
-			command("group", `${open}${items === 0 ? "" : ` (${items})`}`);
-			lines.begin(items);
-		},
-		done(summary) {
-			lines.end();
-			const name = open === null ? "" : `${open}: `;
-			close();
-			out(`${name}${cleanLine(summary)}\n`);
+			write(`${command === undefined ? "  " : group}${cleanLine(summary)}`);
 		},
 	};
 }

@@ -10,50 +10,27 @@ import { boundKernels } from "../../engine/core/explain/layers.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import { nodesFile } from "../../formats/onnx/write.ts";
 import { boardFingerprint, type Device } from "../../formats/tegra/tegrastats.ts";
-import { runArgs, type TimingSettings } from "../../formats/trtexec/args.ts";
+import { runArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
-import type {
-	Backend,
-	GoldenWorker,
-	ProfileJob,
-	ProfileResult,
-	TraceJob,
-	TraceResult,
-} from "../../ports/backend.ts";
+import type { Backend, ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
 import { orFailure } from "../process/failure.ts";
-import type { Processes } from "../process/processes.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { buildEngine, layersOf } from "./build.ts";
 import { calibrationOf } from "./calibrate.ts";
-import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
-import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
+import { inWorkFolder, runTrtexec, type TrtexecContext, type TrtexecOptions, writeFilled } from "./run.ts";
 
-interface TrtexecOptions {
-	trtexec: Trtexec;
-	gpu: Device | null;
-	processes: Processes;
-	timing: TimingSettings;
-	device?: number;
-	worker?: GoldenWorker;
-	tracer?: Tracer;
-	caches?: BuildCaches;
-}
+type GpuOptions = TrtexecOptions & { gpu: Device | null };
 
-export function trtexecBackend(options: TrtexecOptions): Backend {
+export function trtexecBackend(options: GpuOptions): Backend {
 	const { trtexec, gpu } = options;
 	const notes = new Set<string>();
 	const context: TrtexecContext = {
-		trtexec,
-		processes: options.processes,
-		device: options.device ?? 0,
-		timing: options.timing,
-		worker: options.worker ?? null,
-		tracer: options.tracer ?? null,
-		caches: options.caches ?? { engines: null, timing: null },
+		caches: { engines: null, timing: null },
+		...options,
 		machine: machineOf(trtexec, gpu),
 		built: new Map(),
 		ownPlans: new Set(),
@@ -87,7 +64,7 @@ function machineOf(trtexec: Trtexec, gpu: Device | null) {
 	return JSON.stringify([trtexec.version.text, name, driver, computeCapability, part]);
 }
 
-function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
+function factsOf({ trtexec, gpu }: GpuOptions): BackendFacts {
 	const { computeCapability } = gpu?.choice.gpu ?? { computeCapability: null };
 	const memoryBytes = gpu === null ? null : memoryOf(gpu.choice);
 	return {
@@ -100,7 +77,7 @@ function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
 	};
 }
 
-function fingerprintOf({ trtexec, gpu, timing }: TrtexecOptions): Record<string, string> {
+function fingerprintOf({ trtexec, gpu, timing }: GpuOptions): Record<string, string> {
 	return {
 		os: platform(),
 		arch: arch(),
@@ -112,7 +89,6 @@ function fingerprintOf({ trtexec, gpu, timing }: TrtexecOptions): Record<string,
 	};
 }
 
-/** Enough for stable means of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };
 
 function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
@@ -170,7 +146,7 @@ const tracedRun = { warmUpMs: 200, durationMs: 0, iterations: 50, times: "times.
 
 async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {
 	const { tracer } = context;
-	if (tracer === null) return { state: "absent" };
+	if (tracer === undefined) return { state: "absent" };
 	try {
 		return await inWorkFolder(async (cwd) => {
 			const inputs = await writeFilled(cwd, job, context);

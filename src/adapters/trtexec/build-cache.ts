@@ -1,33 +1,27 @@
 // Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT.
 
-import { createHash } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { BuildRecord, Sparsity } from "../../../generated/result.ts";
+import type { BuildRecord } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import { digestFile } from "../process/input-file.ts";
-import type { TrtexecContext } from "./context.ts";
+import { digestFile, digestOf } from "../process/input-file.ts";
 import { portableFlags } from "./failure.ts";
+import type { TrtexecContext } from "./run.ts";
 
-export interface BuildFacts {
-	durationMs: number;
+export interface BuildFacts
+	extends Pick<BuildRecord, "durationMs" | "warnings" | "hadKernelTimings" | "sparsity">,
+		Required<Pick<BuildRecord, "recipe" | "notes">> {
 	builtAt: string;
-	recipe: Record<string, string>;
-	/** The timing cache had some before the build. */
-	hadKernelTimings?: boolean;
-	warnings: BuildRecord["warnings"];
-	notes: string[];
 	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
-	sparsity?: Sparsity;
 }
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : null);
 
-function parseFacts(facts: unknown): BuildFacts | null {
+function parseFacts(facts: unknown) {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries, sparsity, ...more } =
 		fieldsOf(facts);
 	const { eligible, picked } = fieldsOf(sparsity);
@@ -73,8 +67,7 @@ export async function buildRequest(
 	return { job, places, argv, files };
 }
 
-export const hashOf = (text: string | Uint8Array): string =>
-	createHash("sha256").update(text).digest("hex").slice(0, 32);
+export const hashOf = (text: string | Uint8Array): string => digestOf(text).slice(0, 32);
 
 async function timingHash(path: string | undefined) {
 	if (path === undefined) return null;

@@ -10,9 +10,8 @@ import { formatDuration } from "../../core/text/units.ts";
 import { timedInputsOf } from "../../core/timed-inputs.ts";
 import type { EngineLayers } from "../../engine/core/layer.ts";
 import { type BuildPlaces, buildArgs, runArgs, SettingError, shapesAt } from "../../formats/trtexec/args.ts";
-import { createBuildLog, createBuildProgress } from "../../formats/trtexec/build-log.ts";
+import { createBuildLog, createBuildProgress, createSparsityLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
-import { createSparsityLog } from "../../formats/trtexec/sparsity.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import {
@@ -24,9 +23,15 @@ import {
 	saveBuild,
 } from "./build-cache.ts";
 import { calibrate } from "./calibrate.ts";
-import type { TrtexecContext } from "./context.ts";
 import { buildNotes, describeTool, layersNote, portableFlags, refusalOf } from "./failure.ts";
-import { describePlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
+import {
+	describePlan,
+	inWorkFolder,
+	runTrtexec,
+	type TrtexecContext,
+	type TrtexecRun,
+	writeFilled,
+} from "./run.ts";
 
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 

@@ -8,7 +8,7 @@ import { asEntropyCache, parseCalibrationCache } from "../../formats/trtexec/cal
 import type { BuildJob, BuiltEngine, Calibration } from "../../ports/backend.ts";
 import { readInputText } from "../process/input-file.ts";
 import { hashOf } from "./build-cache.ts";
-import type { TrtexecContext } from "./context.ts";
+import type { TrtexecContext } from "./run.ts";
 
 const keptVersion = 1;
 const cacheName = "calibration.cache";
@@ -42,13 +42,13 @@ function runWorker(
 	{ job, method, path }: { job: BuildJob; method: "entropy" | "minmax"; path: string },
 	context: TrtexecContext,
 ) {
-	const { worker, device, trtexec } = context;
+	const { worker, trtexec } = context;
 	const { assets, model, logPath, timeoutMs, calibrationCases: cases } = job;
 	if (worker?.calibrate === undefined || cases === undefined)
 		throw pythonNeeded("no worker is set up", context);
 	job.onPhase?.("calibrating");
 	return worker.calibrate({
-		...{ modelPath: model.path, cases, cachePath: path, method, device, timeoutMs },
+		...{ modelPath: model.path, cases, cachePath: path, method, device: 0, timeoutMs },
 		narrowsIntegers: trtexec.version.major < 10,
 		plugins: (assets?.plugins ?? []).map((plugin) => plugin.path),
 		logPath: logPath.replace(/(\.log)?$/, "-calibration.log"),

@@ -20,7 +20,7 @@ export function failureOf({ record, diagnosis }: Pick<TrtexecRun, "record" | "di
 	return { code: codeOf(record), message, fix: diagnosis.fix, excerpt: excerptOf(diagnosis), log };
 }
 
-function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
+function codeOf(record: TrtexecRun["record"]) {
 	if (record.state === "not-started") return "tool-missing";
 	if (record.state === "timed-out") return "tool-timeout";
 	return record.state === "exited" && record.exitCode === 0 ? "tool-output" : "tool-crashed";

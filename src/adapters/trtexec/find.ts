@@ -12,12 +12,11 @@ export interface Trtexec {
 }
 
 export interface FindOptions {
-	wanted?: string | undefined;
+	trtexec?: string | undefined;
 	cwd: string;
-	home?: string | undefined;
+	environment?: { home?: string | undefined; libraryPath?: string | undefined };
 	processes: Processes;
 	libraries?: string | undefined;
-	libraryPath?: string | undefined;
 	installFolders?: readonly string[];
 }
 
@@ -49,7 +48,8 @@ export async function findTrtexec(options: FindOptions): Promise<Found> {
 	return { state: "missing", tried, processes: options.processes };
 }
 
-async function candidates({ wanted, cwd, home, installFolders }: FindOptions) {
+async function candidates({ trtexec: wanted, cwd, environment, installFolders }: FindOptions) {
+	const home = environment?.home;
 	if (wanted !== undefined)
 		return [wanted.includes("/") && !isAbsolute(wanted) ? resolve(cwd, wanted) : wanted];
 	const folders = installFolders ?? [
@@ -73,12 +73,12 @@ async function unpacked(parents: readonly string[]) {
 /** Programs from an archive need LD_LIBRARY_PATH, in which no other version may come first. */
 async function withLibraries(
 	program: string,
-	{ processes, libraries, libraryPath, cwd }: FindOptions,
+	{ processes, libraries, environment, cwd }: FindOptions,
 ): Promise<Processes> {
 	const folder =
 		libraries === undefined ? await librariesBeside(program, processes) : resolve(cwd, libraries);
 	if (folder === null) return processes;
-	const env = { LD_LIBRARY_PATH: [folder, libraryPath].filter(Boolean).join(":") };
+	const env = { LD_LIBRARY_PATH: [folder, environment?.libraryPath].filter(Boolean).join(":") };
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...env, ...job.env } }) };
 }
 
@@ -100,7 +100,6 @@ async function pathOf(name: string, processes: Processes) {
 
 const unfound = /error while loading shared libraries: ([^\s:]+)/;
 
-/** What to do about programs that lack a library; undefined if none does. */
 export function libraryAdvice(tried: readonly Tried[]): string | undefined {
 	const library = tried.find((one) => one.library !== undefined)?.library;
 	if (library === undefined) return undefined;

@@ -13,9 +13,15 @@ import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
-import { checkPlan, narrowsIntegers, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
+import {
+	checkPlan,
+	narrowsIntegers,
+	runTrtexec,
+	type TrtexecContext,
+	type TrtexecRun,
+	writeInputs,
+} from "./run.ts";
 
 /** A case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;
@@ -27,12 +33,11 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
-		const { device } = context;
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
 		const { path: onnxPath, sequence } = model;
 		const isStripped = spec.engine.tensorrt.flags.some((flag) => strippingFlags.some((one) => one === flag));
 		const besidePath = job.beside?.path;
-		const engine = { enginePath, besidePath, onnxPath, isStripped, device, plugins, sequence };
+		const engine = { enginePath, besidePath, onnxPath, isStripped, device: 0, plugins, sequence };
 		const result = await worker.infer({ ...engine, cases, mode, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
@@ -51,7 +56,7 @@ async function chooseWorker({ worker, trtexec, note }: TrtexecContext) {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
 		return null;
 	};
-	if (worker === null) return inTrtexec("no Python worker is set up");
+	if (worker === undefined) return inTrtexec("no Python worker is set up");
 	const probed = await worker.probe();
 	if ("absent" in probed) return inTrtexec(probed.absent);
 	if (parseVersionText(probed.tensorrt)?.text !== trtexec.version.text)
@@ -88,7 +93,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 class CaseError extends Error {}
 
 /** The first fault of the machine is thrown and stops the rest. */
-async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
+async function runAll(job: InferJob, folder: string, context: TrtexecContext) {
 	let done = 0;
 	let fault: unknown;
 	const runCase = async ({ id, inputs, refit }: InferCase, index: number): Promise<InferredCase> => {
@@ -124,7 +129,7 @@ async function inferCase(
 	given: Tensors,
 	{ job, cwd, logPath }: { job: InferJob; cwd: string; logPath: string },
 	context: TrtexecContext,
-): Promise<Tensors> {
+) {
 	const { engine, timeoutMs } = job;
 	const { onnx } = engine.model;
 	checkInputs(given, onnx, context);
@@ -175,7 +180,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue) {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel): Promise<Tensors> {
+async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel) {
 	// `__proto__` is a valid name of an output.
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {

@@ -16,9 +16,8 @@ import { createTimesParser, type ExportTimes } from "../../formats/trtexec/expor
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TrtexecContext } from "./context.ts";
 import { badOutput, failureOf } from "./failure.ts";
-import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
+import { checkPlan, inWorkFolder, runTrtexec, type TrtexecContext, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
 
@@ -83,7 +82,7 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	};
 }
 
-function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTimes): ExportTimes {
+function startingFrom(fromMs: number, { wallMs, startMs, ...columns }: ExportTimes) {
 	const first = startMs.findIndex((ms) => ms >= fromMs);
 	const skipped = first < 0 ? startMs.length : first;
 	const cut = (values: Float64Array) => values.subarray(skipped);

@@ -3,6 +3,7 @@ import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Diagnosis } from "../../core/errors.ts";
 import { fillInput } from "../../core/timed-inputs.ts";
+import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import {
@@ -12,12 +13,48 @@ import {
 	parseLogLine,
 	type WrittenFile,
 } from "../../formats/trtexec/transcript.ts";
-import type { TimedInput } from "../../ports/backend.ts";
+import type { GoldenWorker, TimedInput, Trace, TracedCommand } from "../../ports/backend.ts";
+import type { FileCache } from "../../ports/world.ts";
 import { digestFile } from "../process/input-file.ts";
 import { lastLines } from "../process/log.ts";
+import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
-import type { BuiltPlan, TrtexecContext } from "./context.ts";
+import type { Trtexec } from "./find.ts";
+
+export type Tracer = (job: TracedCommand) => Promise<Trace>;
+
+export interface BuildCaches {
+	engines: FileCache | null;
+	timing: FileCache | null;
+}
+
+export interface TrtexecOptions {
+	trtexec: Trtexec;
+	processes: Processes;
+	timing: TimingSettings;
+	worker?: GoldenWorker;
+	tracer?: Tracer;
+	caches?: BuildCaches;
+}
+
+export interface TrtexecContext extends TrtexecOptions {
+	caches: BuildCaches;
+	machine: string | null;
+	workerChoice?: Promise<GoldenWorker | null>;
+	built: Map<string, BuiltPlan>;
+	/** Models with a plan that trtexec did not build, so that how large its weights are is not known. */
+	ownPlans: Set<string>;
+	cacheEntries: Map<string, number>;
+	note(sentence: string): void;
+}
+
+interface BuiltPlan {
+	sha256: string;
+	bytes: number;
+	modifiedMs: number;
+	weightsBytes: number | null;
+}
 
 interface RunJob {
 	argv: readonly string[];
@@ -173,7 +210,6 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** The plan is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	context: TrtexecContext,

@@ -35,7 +35,6 @@ export function nameHead(event: RunEvent, commit: string): Pick<ArmSource, "labe
 }
 
 export interface BaseSearch {
-	/** Absent at a terminal. */
 	event: RunEvent | undefined;
 	baseline: Config["baseline"];
 	head: string;

@@ -11,7 +11,7 @@ import { usageError } from "../../core/errors.ts";
 import { buildOf, changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { exitCodes } from "../exit.ts";
-import { gitName } from "../git-name.ts";
+import { gitName } from "../own-processes.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
 import { readResult } from "./read-result.ts";

@@ -22,7 +22,6 @@ type Options = Readonly<Record<string, Option>>;
 export interface CommandTable {
 	name: string;
 	positionals: readonly string[];
-	/** Default: `positionals`. */
 	usage?: string;
 	does: string;
 	options: Options;

@@ -4,18 +4,22 @@ import { stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { openInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { modelFacts } from "../../core/onnx/describe.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type Evidence, flagsOf } from "../../formats/trtexec/diagnose.ts";
+import {
+	diagnoseHonestly,
+	type Evidence,
+	flagsOf,
+	renderDiagnosis,
+	touchedFiles,
+} from "../../formats/trtexec/diagnose.ts";
 import { givenShapes } from "../../formats/trtexec/failures/profiles.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
-import { renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
-import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ArgumentsOf, misused, parseArguments } from "./arguments.ts";
@@ -95,9 +99,7 @@ async function find(path: string, folders: readonly string[]) {
 async function modelOf(path: string, evidence: Known) {
 	const flags = flagsOf(evidence.scan.facts.command ?? []);
 	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));
-	const model = await fileModelReader()
-		.read(path)
-		.catch(() => null);
+	const model = await readModel(path).catch(() => null);
 	return model === null ? {} : { model: modelFacts(model, { shapes, minBits: minBitsOf(flags) }) };
 }
 

@@ -1,28 +1,35 @@
 // `trtgate doctor`: says what this machine can do, and what to fix.
-
 import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
+import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
-import { makeFolders } from "../../adapters/process/write-error.ts";
+import { inNewFolder, makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec, libraryAdvice } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
+import { findDims, fixedRange } from "../../core/config/dims.ts";
+import { modelLines, precisionVariants } from "../../core/config/tune.ts";
 import { usageError } from "../../core/errors.ts";
+import { type NoiseFinding, noiseFindings } from "../../core/telemetry/noise.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
-import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
-import { cacheFolder, distFolder } from "../compose.ts";
+import { cacheFolder, distFolder, examplesAt, tensorRtWorkerPath } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { ownProcesses } from "../own-processes.ts";
-import type { Terminal } from "../terminal.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
 import { doctorTable } from "./machine-tables.ts";
-import { measureNoise } from "./noise.ts";
+import { readBackend, runTrial } from "./trial.ts";
 
 interface Check {
 	name: string;
@@ -68,7 +75,7 @@ type Places = Pick<Config, "base" | "libraries">;
 
 function checksOfOne(trtexec: string, { cwd, environment }: Terminal, { libraries }: Places): Check[] {
 	const finding = { trtexec, libraries, cwd, environment, processes: ownProcesses() };
-	const [program, python] = checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec");
+	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec");
 	return [...(program ? [{ ...program, weight: "need" as const }] : []), ...(python ? [python] : [])];
 }
 
@@ -111,11 +118,11 @@ function checks({ cwd, environment }: Terminal, { base, libraries }: Places): Ch
 			weight: "want",
 			look: program("git", ["--version"], "Without git, base and head must be folders."),
 		},
-		...checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec"),
+		...checksOfTensorRt(findTrtexec(finding), "", "--trtexec"),
 		...(base === undefined
 			? []
 			: checksOfTensorRt(
-					findBaseTrtexec({ ...finding, base }),
+					findTrtexec({ ...finding, libraries: undefined, ...base }),
 					" of the base",
 					"`base.trtexec`",
 					base.python,
@@ -177,7 +184,7 @@ function describeTrtexec(found: Found, option: string) {
 }
 
 async function lookForWorker(python: string, found: Found) {
-	const options = { python, workerPath: workerPathOf(distFolder()), processes: found.processes };
+	const options = { python, workerPath: tensorRtWorkerPath(), processes: found.processes };
 	const probed = await tensorRtWorker(options).probe();
 	const fix = "Without it, golden cases run in trtexec, one process each.";
 	if ("absent" in probed) return { ok: false, status: cleanLine(probed.absent), fix };
@@ -192,4 +199,57 @@ async function accessible(path: string, mode: number, [found, lost, fix]: [strin
 		() => ({ ok: true, status: found, fix }),
 		() => ({ ok: false, status: lost, fix }),
 	);
+}
+
+/** With the build of an engine on a slow machine. */
+const mostMs = 10 * 60_000;
+/** Ten runs and their starts take a minute. */
+const measure =
+	"measure: { pairs: [5], warm-up: 1s, duration: 3s, identical-engines: measure, unchanged-models: rebuild }";
+
+async function measureNoise(
+	machine: { trtexec?: string; device?: string; model?: string; quiet: boolean },
+	terminal: Terminal,
+): Promise<NoiseFinding[]> {
+	const { model: given, quiet, trtexec, device } = machine;
+	const backend = await readBackend(machine, terminal);
+	if (backend.kind !== "tensorrt")
+		return [
+			{
+				name: "noise",
+				ok: true,
+				status:
+					"nothing to time: without TensorRT and a GPU, work is counted. Counts are exact on every machine, so noise does not matter here",
+			},
+		];
+	const path =
+		given === undefined
+			? join(await examplesAt("quickstart"), "base", "models", "segmenter.onnx")
+			: resolve(terminal.cwd, given);
+	const model = await readModel(path);
+	const known = await chooseInitSizes(model, { dims: {}, inputs: {} }, { ...terminal, quiet: true });
+	const [variant] = precisionVariants(model, {
+		tensorrt: backend.version,
+		computeCapability: backend.computeCapability,
+	});
+	const found = findDims(model.onnx, known);
+	const dims = found.dims.map((dim) => ({ ...dim, range: fixedRange(dim.range.opt) }));
+	return inNewFolder("trtgate-noise-", async (folder) => {
+		const onnx = basename((await placeModel(model, folder)).path);
+		const tuned = { name: "noise", onnx, found: { ...found, dims } };
+		const lines = modelLines(tuned, variant === undefined ? [] : [variant]);
+		const text = `version: 1\nbackend: tensorrt\n${lines}${measure}\nprobes: off\n`;
+		await fileStore().writeText(join(folder, "trtgate.yml"), text);
+		const options = {
+			...{ base: ".", head: ".", config: "trtgate.yml", out: "out" },
+			inputs: device === undefined ? ({} as Record<string, string>) : { device },
+			progress: progressFor(terminal, { quiet }),
+			...(trtexec === undefined ? {} : { trtexec }),
+		};
+		const result = await runTrial(options, systemClock().now() + mostMs, { ...terminal, cwd: folder });
+		const [row] = result.workloads;
+		if (row !== undefined) return noiseFindings(row);
+		const why = result.errors[0]?.message ?? result.builds[0]?.failure?.title ?? "no run was timed";
+		return [{ name: "noise", ok: false, status: `not measured: ${why}` }];
+	});
 }

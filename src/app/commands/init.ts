@@ -1,7 +1,9 @@
 // `trtgate init`: writes trtgate.yml and a workflow, or adds models to the trtgate.yml that is there.
+
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -26,7 +28,6 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
-import { findModels, type ModelFile } from "./find-models.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { initTable } from "./machine-tables.ts";
 import { givenSizes } from "./sizes.ts";
@@ -37,7 +38,6 @@ const workflowName = ".github/workflows/trtgate.yml";
 interface Adding {
 	args: ArgumentsOf<typeof initTable>;
 	terminal: Terminal;
-	/** Names of models that the config has. */
 	taken: Set<string>;
 	isNew: boolean;
 }
@@ -101,7 +101,7 @@ async function describeModel({ path, onnxPath, isNamed }: ModelFile, adding: Add
 	const { args, terminal, taken, isNew } = adding;
 	let model: ModelOnDisk;
 	try {
-		model = await fileModelReader().read(path);
+		model = await readModel(path);
 	} catch (error) {
 		if (isNamed || !(error instanceof ConfigError)) throw error;
 		terminal.err(`note: ${quoteName(onnxPath, "")} is left out. ${error.message}\n`);
@@ -187,4 +187,55 @@ async function releasedCommit() {
 	} catch {
 		return undefined;
 	}
+}
+
+interface ModelFile {
+	path: string;
+	/** Relative to the working folder, with `/`. */
+	onnxPath: string;
+	isNamed: boolean;
+}
+
+const mostFiles = 100;
+const mostFolders = 10_000;
+
+/** @throws ConfigError path-outside-workspace, usage. */
+async function findModels(given: readonly string[], cwd: string): Promise<ModelFile[]> {
+	const found = new Map<string, ModelFile>();
+	for (const path of given.map((text) => resolve(cwd, text))) {
+		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
+		for (const file of isFolder ? await modelsBelow(path) : [path]) {
+			const onnxPath = relative(cwd, file).replaceAll("\\", "/");
+			if (onnxPath.startsWith("..")) throw outside(file, cwd);
+			if (!found.has(onnxPath)) found.set(onnxPath, { path: file, onnxPath, isNamed: !isFolder });
+		}
+	}
+	if (found.size <= mostFiles) return [...found.values()];
+	throw usageError(
+		`There are ${found.size} ONNX files; expected at most ${mostFiles}.`,
+		"Name those that you serve.",
+	);
+}
+
+async function modelsBelow(root: string) {
+	const folders = [root];
+	const models: string[] = [];
+	for (let at = 0; at < Math.min(folders.length, mostFolders); at += 1) {
+		const folder = folders[at] ?? root;
+		for (const entry of await readdir(folder, { withFileTypes: true })) {
+			const { name } = entry;
+			if (entry.isDirectory() && !name.startsWith(".") && name !== "node_modules")
+				folders.push(join(folder, name));
+			else if (entry.isFile() && /\.onnx$/i.test(name)) models.push(join(folder, name));
+		}
+	}
+	return models.sort();
+}
+
+function outside(path: string, cwd: string) {
+	return new ConfigError({
+		code: "path-outside-workspace",
+		message: `${path} is not below ${cwd}.`,
+		fix: `Run \`trtgate init\` in a folder above ${path}.`,
+	});
 }

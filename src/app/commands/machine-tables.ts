@@ -1,6 +1,7 @@
 // Options of the commands for a machine or a model that has no config yet.
+
 import type { CommandTable } from "./arguments.ts";
-import { dims, json, machine, shape } from "./tables.ts";
+import { json, machine, triedSizes } from "./tables.ts";
 
 export const tuneTable = {
 	name: "tune",
@@ -17,8 +18,7 @@ export const tuneTable = {
 			does: "Folder of a golden.",
 			otherwise: "recorded from generated inputs",
 		},
-		dims: { ...dims, otherwise: "found by trial" },
-		shape: { ...shape, otherwise: "found by trial" },
+		...triedSizes,
 		"time-limit": { value: "TIME", does: "Limit of the search.", default: "10m" },
 		device: machine.device,
 		trtexec: machine.trtexec,
@@ -33,8 +33,7 @@ export const tryTable = {
 	positionals: ["MODEL"],
 	does: "tries a model in three minutes: preflight, cost, a golden, probes, and times where there is a GPU",
 	options: {
-		dims: { ...dims, otherwise: "found by trial" },
-		shape: { ...shape, otherwise: "found by trial" },
+		...triedSizes,
 		"time-limit": { value: "TIME", does: "Limit of the trial.", default: "3m" },
 		device: { ...machine.device, otherwise: "the first" },
 		trtexec: machine.trtexec,
@@ -62,8 +61,7 @@ export const initTable = {
 	usage: "MODEL…",
 	does: "writes trtgate.yml and a workflow for ONNX files or folders of them, or adds them to trtgate.yml",
 	options: {
-		dims: { ...dims, otherwise: "found by trial" },
-		shape: { ...shape, otherwise: "found by trial" },
+		...triedSizes,
 	},
 	example: "trtgate init models/",
 } as const satisfies CommandTable;

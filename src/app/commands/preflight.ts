@@ -1,6 +1,6 @@
 // `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
-import { fileModelReader, readStructure } from "../../adapters/files/model-reader.ts";
+import { readModel, readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { fixedRange } from "../../core/config/dims.ts";
 import { usageError } from "../../core/errors.ts";
@@ -43,9 +43,7 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 
 /** Only JSON shows the hash. */
 function read(path: string, hashes: boolean): Promise<InspectedModel> {
-	return hashes
-		? fileModelReader().read(path)
-		: withInput(path, inputKinds.model, (input) => readStructure(input, path));
+	return hashes ? readModel(path) : withInput(path, inputKinds.model, (input) => readStructure(input, path));
 }
 
 function checkedVersion(version: string | undefined) {

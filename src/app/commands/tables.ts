@@ -41,6 +41,11 @@ export const shape = {
 	again: true,
 } as const;
 
+export const triedSizes = {
+	dims: { ...dims, otherwise: "found by trial" },
+	shape: { ...shape, otherwise: "found by trial" },
+} as const;
+
 export const demoTable = {
 	name: "demo",
 	positionals: [],

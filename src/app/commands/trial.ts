@@ -7,8 +7,7 @@ import { parseRecordOptions } from "../../golden/app/record-options.ts";
 import { compose } from "../compose.ts";
 import { explainError } from "../exit.ts";
 import { type GateOptions, gate } from "../gate.ts";
-import { stopOnSignals } from "../signals.ts";
-import { progressFor, type Terminal } from "../terminal.ts";
+import { progressFor, stopOnSignals, type Terminal } from "../terminal.ts";
 
 export async function readBackend(
 	{ device, trtexec }: { device?: string; trtexec?: string },

@@ -2,7 +2,7 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { LoadResult, Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
@@ -49,7 +49,7 @@ export async function tryModel(argv: readonly string[], terminal: Terminal): Pro
 	const args = parseArguments(argv, tryTable);
 	const endMs = systemClock().now() + parseTime("--time-limit", args.text("time-limit"));
 	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
-	const model = await fileModelReader().read(path);
+	const model = await readModel(path);
 	const given = givenSizes(args);
 	const backend = await readBackend(args.given("device", "trtexec"), terminal);
 	const version = backend.kind === "tensorrt" ? ["--tensorrt", backend.version] : [];

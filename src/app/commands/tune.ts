@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import type { Result, WorkloadResult } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader, readPatterns } from "../../adapters/files/model-reader.ts";
+import { readModel, readPatterns } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { findDims } from "../../core/config/dims.ts";
 import {
@@ -88,7 +88,7 @@ export async function tune(
 
 async function readInside(path: string, terminal: Terminal) {
 	const onnx = pathInside(path, terminal);
-	return { onnx, model: await fileModelReader().read(resolve(terminal.cwd, onnx)) };
+	return { onnx, model: await readModel(resolve(terminal.cwd, onnx)) };
 }
 
 function pathInside(path: string, { cwd }: Terminal) {

@@ -46,11 +46,7 @@ function timesOf(text: string | undefined) {
 	return { base, head };
 }
 
-function pairEngines(
-	bases: readonly FoundEngine[],
-	heads: readonly FoundEngine[],
-	paths: readonly string[],
-): Record<"base" | "head", FoundEngine>[] {
+function pairEngines(bases: readonly FoundEngine[], heads: readonly FoundEngine[], paths: readonly string[]) {
 	const isOnly = bases.length === 1 && heads.length === 1;
 	const pairs = heads.flatMap((head) => {
 		const base = isOnly ? bases[0] : bases.find(({ name }) => name === head.name);

@@ -6,12 +6,7 @@ import { readResult } from "../../app/commands/read-result.ts";
 import { explainTable } from "../../app/commands/tables.ts";
 import { exitCodes } from "../../app/exit.ts";
 import type { Terminal } from "../../app/terminal.ts";
-import {
-	renderDiffs,
-	renderEngines,
-	type TitledDiff,
-	type TitledEngine,
-} from "../../core/report/engine-page.ts";
+import { renderDiffs, renderEngines, type TitledEngine } from "../../core/report/engine-page.ts";
 import { recipeSentence } from "../../core/report/sections/changes.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
@@ -48,7 +43,7 @@ async function resultAt(path: string, cwd: string) {
 	return found?.isFile() === true ? inside : null;
 }
 
-async function explainedRows(path: string, cwd: string): Promise<TitledDiff[]> {
+async function explainedRows(path: string, cwd: string) {
 	const { result } = await readResult(path, cwd);
 	return result.workloads.flatMap((workload) => {
 		const { explanation: diff } = workload;

@@ -1,7 +1,7 @@
 // Finds the engines that a path names.
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readModel } from "../../adapters/files/model-reader.ts";
 import { readInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -58,7 +58,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	return own.map((layers) => besides(layers, root, all));
 }
 
-function besides(layers: string, root: string, files: readonly string[]): FoundEngine {
+function besides(layers: string, root: string, files: readonly string[]) {
 	const [stem, folder] = [stemOf(layers), dirname(layers)];
 	const near = files.filter((path) => dirname(path) === folder);
 	const isOnly = ofKind(near, "layers").every((path) => path === layers);
@@ -99,7 +99,7 @@ function notFound(path: string, what: string) {
 }
 
 export async function readEngine({ layers, profiles, model }: FoundEngine): Promise<EngineModel> {
-	const read = model === null ? null : await fileModelReader().read(model);
+	const read = model === null ? null : await readModel(model);
 	const info = await parsed(layers, parseLayerInfo);
 	const times: LayerProfile[] = [];
 	for (const path of profiles) times.push(await parsed(path, (text) => parseProfileOf(info, layers, text)));

@@ -5,9 +5,8 @@ import { counted } from "../../core/text/labels.ts";
 import { formatBytes, formatCount } from "../../core/text/units.ts";
 import { type Changed, code, editedNodes, newCasts, newNodes } from "./changed.ts";
 import { isSameStructure, type PartFacts } from "./facts.ts";
-import { type LayerTensor, typesOf } from "./layer.ts";
+import { type LayerTensor, tensorBytes, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
-import { tensorBytes } from "./work.ts";
 
 type Claim = Omit<EngineCause, "kind">;
 type Rule = (changed: Changed) => Claim | null;

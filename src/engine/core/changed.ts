@@ -1,4 +1,5 @@
 // A changed component, its surroundings, and what the model changed there.
+
 import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";
 import { listNames } from "../../core/text/labels.ts";
@@ -6,6 +7,7 @@ import type { Component, Engines } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
+import type { Delta } from "./noise.ts";
 
 export interface Changed {
 	component: Component;
@@ -13,6 +15,12 @@ export interface Changed {
 	head: PartFacts;
 	around: Around;
 	commonPrecision: string | null;
+}
+
+export interface Judged extends Changed {
+	isChanged: boolean;
+	isSameStructure: boolean;
+	delta: Delta;
 }
 
 interface Around {

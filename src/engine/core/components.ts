@@ -162,11 +162,7 @@ const operationOf = (node: string) => (node.split("/").at(-1) ?? node).replace(/
 const count = (names: readonly string[], wanted: string) => names.filter((name) => name === wanted).length;
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
-function absorbed(
-	engines: Engines,
-	alone: Record<Arm, ReadonlySet<number>>,
-	matches: readonly Match[],
-): Match[] {
+function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, matches: readonly Match[]) {
 	return (["base", "head"] as const).flatMap((arm): Match[] => {
 		const other = arm === "base" ? "head" : "base";
 		const pairs = new Map(matches.map((match) => [match[arm], match]));
@@ -211,7 +207,7 @@ function collect(all: readonly Placed[], sets: Sets, matches: readonly Match[]):
 	});
 }
 
-function tierOf(confidence: number): MatchTier {
+function tierOf(confidence: number) {
 	if (confidence === 1) return "names";
 	return confidence >= 0.85 ? "structure" : "similarity";
 }

@@ -10,9 +10,9 @@ import type { CountedGraph, CountedNode } from "../../core/onnx/cost/control-flo
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import { integerAttribute } from "../../core/onnx/static-shapes/operator.ts";
 import { shorten } from "../../core/text/escape.ts";
+import { operationsOf } from "./layer.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 import { isHeavy, layerName } from "./warnings.ts";
-import { operationsOf } from "./work.ts";
 
 /** Precisions of layers that count as the declared one. Narrower ones do in fp16 and bf16, which they refine. */
 const accepted: Readonly<Record<string, readonly string[]>> = {

@@ -3,7 +3,7 @@
 import type { EngineDiff, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
-import { aroundOf, type Changed } from "./changed.ts";
+import { aroundOf, type Judged } from "./changed.ts";
 import { type Arm, type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
 import { editText } from "./edits.ts";
 import { factsOf, isSameStructure, type PartFacts, partOf, summaryOf } from "./facts.ts";
@@ -11,7 +11,6 @@ import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, type ModelLayer, meanOf, nameOnly, undelayed } from "./model.ts";
 import {
-	type Delta,
 	exactDeltas,
 	halfWidthOfSum,
 	judgeDeltas,
@@ -30,14 +29,7 @@ interface Surroundings {
 	isUpgrade?: boolean;
 }
 
-interface Compared extends Changed {
-	isChanged: boolean;
-	isSameStructure: boolean;
-}
-
-interface Judged extends Compared {
-	delta: Delta;
-}
+type Compared = Omit<Judged, "delta">;
 
 const maxRows = 500;
 const maxMembers = 2000;

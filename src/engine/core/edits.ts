@@ -1,22 +1,18 @@
 // Says which nodes were added to the ONNX graph or removed from it, if the layers that explain a change of time stem from them.
+
 import { groupBy } from "../../core/group.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import { precisionChange } from "./causes.ts";
-import type { Changed } from "./changed.ts";
+import type { Judged } from "./changed.ts";
 import type { Arm, Engines } from "./components.ts";
 import type { EngineModel } from "./model.ts";
-
-interface Explaining extends Changed {
-	isSameStructure: boolean;
-	delta: { ms: number };
-}
 
 interface Edit {
 	word: "added" | "removed";
 	node: OnnxNode;
-	groups: readonly Explaining[];
+	groups: readonly Judged[];
 }
 
 /** Below this share of common names, another exporter named the nodes. */
@@ -26,7 +22,7 @@ const [leastOfExplained, leastOfMeasured] = [0.8, 0.5];
 const mostOperators = 2;
 
 const keyOf = ({ name, outputs }: OnnxNode) => name || (outputs[0] ?? "");
-const sumOf = (groups: Iterable<Explaining>) => [...groups].reduce((sum, { delta }) => sum + delta.ms, 0);
+const sumOf = (groups: Iterable<Judged>) => [...groups].reduce((sum, { delta }) => sum + delta.ms, 0);
 
 /**
  * `2 added Transposes break 2 fusions`.
@@ -34,7 +30,7 @@ const sumOf = (groups: Iterable<Explaining>) => [...groups].reduce((sum, { delta
  */
 export function editText(
 	{ base, head }: Engines,
-	explaining: readonly Explaining[],
+	explaining: readonly Judged[],
 	measuredMs: number,
 ): string | null {
 	if (base.graph === null || head.graph === null) return null;
@@ -61,14 +57,14 @@ export function editText(
 }
 
 /** Operators of which the builder kept nothing cost nothing; of many, all nodes are counted. */
-function inLayers(nodes: readonly OnnxNode[], { layers }: EngineModel): readonly OnnxNode[] {
+function inLayers(nodes: readonly OnnxNode[], { layers }: EngineModel) {
 	const named = new Set(layers.flatMap((layer) => layer.nodes));
 	const kept = new Set(nodes.flatMap((node) => (named.has(keyOf(node)) ? [node.op] : [])));
 	return kept.size > mostOperators ? nodes : nodes.filter(({ op }) => kept.has(op));
 }
 
 /** A node of which another of its kind was removed may only have a new name. */
-function editedNodes(base: OnnxGraph, head: OnnxGraph): Record<Edit["word"], OnnxNode[]> {
+function editedNodes(base: OnnxGraph, head: OnnxGraph) {
 	const nodesIn = ({ nodes }: OnnxGraph) => new Map(nodes.map((node) => [keyOf(node), node]));
 	const [before, after] = [nodesIn(base), nodesIn(head)];
 	const missing = (nodes: typeof before, others: typeof before) =>
@@ -84,7 +80,7 @@ function editedNodes(base: OnnxGraph, head: OnnxGraph): Record<Edit["word"], Onn
 	};
 }
 
-function groupsOf(arm: Arm, groups: readonly Explaining[]): ReadonlyMap<string, Explaining[]> {
+function groupsOf(arm: Arm, groups: readonly Judged[]) {
 	const named = groups.flatMap((group) =>
 		[...new Set(group.component[arm].flatMap(({ nodes }) => nodes))].map((name) => ({ name, group })),
 	);
@@ -99,8 +95,8 @@ const mostReaders = 64;
 function editsOf(
 	word: Edit["word"],
 	nodes: readonly OnnxNode[],
-	{ graph, groups }: { graph: OnnxGraph; groups: ReadonlyMap<string, readonly Explaining[]> },
-): Edit[] {
+	{ graph, groups }: { graph: OnnxGraph; groups: ReadonlyMap<string, readonly Judged[]> },
+) {
 	const users = groupBy(
 		graph.nodes.flatMap((node) => [...node.inputs, ...node.outputs].map((tensor) => ({ tensor, node }))),
 		({ tensor }) => tensor,
@@ -121,7 +117,7 @@ function editsOf(
 }
 
 /** `2 added Transposes`; `7 added nodes in /layer1/layer1.4` of many operators. */
-function nodesText(word: string, nodes: readonly OnnxNode[]): string {
+function nodesText(word: string, nodes: readonly OnnxNode[]) {
 	const byOp = [...groupBy(nodes, ({ op }) => op)].sort(([, a], [, b]) => b.length - a.length);
 	if (byOp.length > mostOperators) return `${counted(nodes.length, `${word} node`)}${scopeText(nodes)}`;
 	return byOp
@@ -132,7 +128,7 @@ function nodesText(word: string, nodes: readonly OnnxNode[]): string {
 		.join(" and ");
 }
 
-function scopeText([first, ...others]: readonly OnnxNode[]): string {
+function scopeText([first, ...others]: readonly OnnxNode[]) {
 	const steps = first?.name.split("/").slice(0, -1) ?? [];
 	const apart = steps.findIndex((_, at) => {
 		const scope = steps.slice(0, at + 1).join("/");
@@ -142,7 +138,7 @@ function scopeText([first, ...others]: readonly OnnxNode[]): string {
 	return scope === "" ? "" : ` in ${cleanName(scope, 60)}`;
 }
 
-function effectText(groups: readonly Explaining[], isOne: boolean): string {
+function effectText(groups: readonly Judged[], isOne: boolean) {
 	const [largest] = [...groups].sort((a, b) => Math.abs(b.delta.ms) - Math.abs(a.delta.ms));
 	const precision = largest === undefined ? null : precisionChange(largest);
 	if (precision !== null) return ` (${precision})`;

@@ -4,9 +4,8 @@ import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
-import { takesTime } from "./layer.ts";
+import { bytesMoved, operationsOf, takesTime } from "./layer.ts";
 import { type EngineModel, type ModelLayer, mappedShare, undelayed } from "./model.ts";
-import { bytesMoved, operationsOf } from "./work.ts";
 
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
@@ -67,7 +66,7 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 	};
 }
 
-function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartTime {
+function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number) {
 	const timed = layers.flatMap(({ timesMs }) => (undelayed(timesMs) > 0 ? [timesMs] : []));
 	const sum = (of: (timesMs: readonly number[]) => number) =>
 		timed.reduce((total, timesMs) => total + Math.max(0, of(timesMs) - overheadMs), 0);

@@ -1,34 +1,26 @@
 // Draws both engines as one graph of node groups.
+
 import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
-import { type Arm, type Component, type Engines, groupLabel } from "./components.ts";
-import type { PartFacts } from "./facts.ts";
+import type { Judged } from "./changed.ts";
+import { type Arm, type Engines, groupLabel } from "./components.ts";
 import { neighboursOf } from "./model.ts";
-import type { Delta } from "./noise.ts";
 
 const mostGroups = 2000;
 const mostEdges = 8000;
 
-interface Group {
-	component: Component;
-	base: PartFacts;
-	head: PartFacts;
-	isChanged: boolean;
-	delta: Delta;
-}
-
 type Edge = [from: number, to: number, where: number];
 
-export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph | null {
+export function graphOf(groups: readonly Judged[], engines: Engines): EngineGraph | null {
 	if (!groups.some(differs) || groups.length > mostGroups) return null;
 	const shown = inOrder(groups);
 	return { groups: shown.map(drawn), edges: edgesOf(shown, engines).slice(0, mostEdges) };
 }
 
-function differs({ isChanged, delta }: Group) {
+function differs({ isChanged, delta }: Judged) {
 	return isChanged || delta.isSignificant;
 }
 
-function drawn(group: Group): EngineGroup {
+function drawn(group: Judged) {
 	const { component, delta } = group;
 	const arm = (which: Arm): EngineGroup["head"] => {
 		const facts = group[which];
@@ -41,8 +33,8 @@ function drawn(group: Group): EngineGroup {
 	return { label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs };
 }
 
-function inOrder(groups: readonly Group[]) {
-	const firstOf = (group: Group, arm: Arm) =>
+function inOrder(groups: readonly Judged[]) {
+	const firstOf = (group: Judged, arm: Arm) =>
 		group.component[arm].reduce((least, { index }) => Math.min(least, index), Infinity);
 	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
 	const inBase = groups.filter(({ component }) => component.base.length > 0);
@@ -54,7 +46,7 @@ function inOrder(groups: readonly Group[]) {
 	return [...groups].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
 
-function edgesOf(groups: readonly Group[], engines: Engines) {
+function edgesOf(groups: readonly Judged[], engines: Engines) {
 	const found = new Map<string, Edge>();
 	for (const [at, arm] of (["base", "head"] as const).entries()) {
 		const { sources } = neighboursOf(engines[arm].layers);

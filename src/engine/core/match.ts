@@ -39,7 +39,7 @@ interface Side {
 	labels: readonly (readonly number[])[];
 }
 
-function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
+function sideOf({ layers }: EngineModel, numbers: Map<string, number>) {
 	const near = neighboursOf(layers);
 	const numberOf = (label: string) => {
 		const number = numbers.get(label) ?? numbers.size;
@@ -87,11 +87,7 @@ export function matchStructures(
 }
 
 /** Engines run their layers in similar order. */
-function alignInOrder(
-	sides: PerArm<Side>,
-	left: PerArm<ReadonlySet<number>>,
-	known: readonly Match[],
-): Match[] {
+function alignInOrder(sides: PerArm<Side>, left: PerArm<ReadonlySet<number>>, known: readonly Match[]) {
 	if (left.base.size === 0 || left.head.size === 0) return [];
 	const marked = (arm: Arm) => {
 		const own = known.map((match, pair) => ({ at: match[arm], mark: `pair ${pair}` }));
@@ -144,7 +140,7 @@ function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined) 
 }
 
 /** Myelin may fuse the same work differently. */
-function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
+function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]) {
 	const { base: old, head: fresh } = sides;
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
 	const isMade = (arm: Arm, at: number) => open[arm].has(at) && sides[arm].layers[at]?.region !== null;

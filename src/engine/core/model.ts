@@ -141,7 +141,7 @@ export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
 }
 
 /** All writers that ran before its reader count, as for a concatenation, else the last one. */
-function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
+function findNeighbours(layers: readonly EngineLayer[]) {
 	const last = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
 	const written = new Map<string, number[]>();
 	const readers: number[][] = layers.map(() => []);

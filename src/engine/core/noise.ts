@@ -124,7 +124,7 @@ interface Spread {
 }
 
 /** The larger of two: unchanged components around no change, and repeats around their mean. */
-function pooledSpread(rows: readonly Row[]): Spread | null {
+function pooledSpread(rows: readonly Row[]) {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
 	const between = timed.flatMap(({ isUnchanged, ms, scale }) => (isUnchanged ? [Math.abs(ms / scale)] : []));
 	const within = timed.flatMap(({ repeats, sd, scale }) => (repeats > 1 ? [sd / scale] : []));
@@ -144,11 +144,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 }
 
 /** Own repeats, shrunk towards what all show; alone if they scatter beyond that. */
-function spreadOf(
-	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
-	pooled: Spread | null,
-	floorMs: number,
-): Spread {
+function spreadOf({ repeats, sd, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number) {
 	const prior =
 		pooled === null
 			? { sd: timeMs * assumedShare, df: fewUnchanged }

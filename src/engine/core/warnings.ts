@@ -4,8 +4,8 @@ import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";
 import { counted, listNames } from "../../core/text/labels.ts";
 import { quantiseAdvice } from "./causes.ts";
+import { isProduct } from "./layer.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
-import { isProduct } from "./work.ts";
 
 const wide = new Set(["fp32", "tf32"]);
 const half = new Set(["fp16", "bf16"]);

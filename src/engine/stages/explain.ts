@@ -8,13 +8,7 @@ import type { TimedWorkload, WorkloadShapes } from "../../stages/workloads.ts";
 import { type NodeTypes, nodeTypes, precisionCoverage } from "../core/coverage.ts";
 import { kernelOfInterest } from "../core/explain/layers.ts";
 import { engineModel } from "../core/model.ts";
-import {
-	type Explained,
-	type ExplainInput,
-	type ExplainPorts,
-	type LayerTiming,
-	timeLayers,
-} from "./time-layers.ts";
+import { type Explained, type ExplainInput, type ExplainPorts, timeLayers } from "./time-layers.ts";
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const { rows, skipped } = chooseRows(input);
@@ -52,13 +46,13 @@ const maxChanged = 16;
 const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
 /** Regressions come first, then workloads that stand out in the history. */
-function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
+function chooseRows({ rows }: ExplainInput) {
 	const changed = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
 	const candidates = [...new Set([...changed, ...rows.filter(({ fresh }) => fresh !== undefined)])];
 	return { rows: candidates.slice(0, maxChanged), skipped: Math.max(0, candidates.length - maxChanged) };
 }
 
-function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
+function* layerTimings(input: ExplainInput) {
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
 		const some = own.filter(({ workload }) => input.rows.some(({ id }) => id === workload.id));
@@ -69,7 +63,7 @@ function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	}
 }
 
-function* kernelProfiles(input: ExplainInput): Generator<KernelProfile> {
+function* kernelProfiles(input: ExplainInput) {
 	for (const timed of input.workloads) {
 		if (input.rows.find(({ id }) => id === timed.workload.id)?.work !== undefined) continue;
 		const found: WorkloadKernels = { base: null, head: null };
@@ -100,7 +94,7 @@ async function profileKernels(
 	{ tool, engine, timed, found }: KernelProfile,
 	input: ExplainInput,
 	{ backend }: ExplainPorts,
-): Promise<Explained> {
+) {
 	const { id, config } = timed.workload;
 	const { arm } = engine;
 	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;

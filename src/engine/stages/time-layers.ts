@@ -123,7 +123,7 @@ async function* profileOnce(
 	}: { engine: BuiltEngine; repeat: number; seen: Map<Arm, Profiled>; timed: TimedWorkload },
 	input: ExplainInput,
 	ports: ExplainPorts,
-): AsyncGenerator<Explained> {
+) {
 	const { id } = timed.workload;
 	const { arm } = engine;
 	const name = `${folderName(id)}-${arm}`;

@@ -22,7 +22,7 @@ export interface Candidates {
 const pattern =
 	/^(.*?[-_/@])??v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-.]?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?$/;
 
-function parseVersion(name: string): Version | null {
+function parseVersion(name: string) {
 	const match = pattern.exec(name);
 	if (match === null) return null;
 	const pre = match[3] ?? match[4] ?? "";
@@ -35,7 +35,7 @@ function parseVersion(name: string): Version | null {
 }
 
 /** SemVer 2.0 §11: a pre-release comes before its release, numbers before words. */
-function compareVersions(left: Version, right: Version): number {
+function compareVersions(left: Version, right: Version) {
 	for (let index = 0; index < 4; index++) {
 		const difference = (left.numbers[index] ?? 0) - (right.numbers[index] ?? 0);
 		if (difference !== 0) return difference;
@@ -50,7 +50,7 @@ function compareVersions(left: Version, right: Version): number {
 	return left.pre.length - right.pre.length;
 }
 
-function compareParts(left: string | number, right: string | number): number {
+function compareParts(left: string | number, right: string | number) {
 	if (typeof left === "number" && typeof right === "number") return left - right;
 	if (typeof left !== typeof right) return typeof left === "number" ? -1 : 1;
 	return left === right ? 0 : left < right ? -1 : 1;
@@ -61,7 +61,7 @@ interface Versioned {
 	version: Version;
 }
 
-function versioned(tags: readonly Tag[]): Versioned[] {
+function versioned(tags: readonly Tag[]) {
 	return tags.flatMap((tag) => {
 		const version = parseVersion(tag.name);
 		return version === null ? [] : [{ tag, version }];

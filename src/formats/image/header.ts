@@ -1,4 +1,7 @@
 // Reads the kind and size of an image before anything is decoded, and limits its size.
+
+import { isFrame } from "./jpeg.ts";
+
 export interface ImageHeader {
 	kind: "png" | "jpeg";
 	width: number;
@@ -24,7 +27,7 @@ function jpegHeader(view: DataView): ImageHeader | null {
 	while (at + 9 <= view.byteLength) {
 		const marker = view.getUint8(at + 1);
 		if (view.getUint8(at) !== 0xff) return null;
-		if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) {
+		if (isFrame(marker)) {
 			return { kind: "jpeg", height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
 		}
 		// Fill bytes, or a segment with its length.

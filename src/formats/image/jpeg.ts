@@ -53,7 +53,7 @@ function* segments(bytes: Uint8Array): Generator<{ marker: number; data: Uint8Ar
 	}
 }
 
-function isFrame(marker: number) {
+export function isFrame(marker: number) {
 	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
 

@@ -60,7 +60,7 @@ function readChunks(bytes: Uint8Array) {
 	throw new Error("an end before the IEND chunk");
 }
 
-function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Array }> {
+function* chunksOf(bytes: Uint8Array) {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	for (let at = signatureBytes; at + 12 <= bytes.length; ) {
 		const dataAt = at + 8;

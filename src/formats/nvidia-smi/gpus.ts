@@ -1,6 +1,5 @@
 // Reads which GPUs a machine has, and chooses one.
-import type { QueryField } from "./query.ts";
-import { cellMebibytes, cellNumber, cellText, splitCells } from "./rows.ts";
+import { cellMebibytes, cellNumber, cellText, type QueryField, splitCells } from "./rows.ts";
 
 export interface Gpu {
 	index: number;

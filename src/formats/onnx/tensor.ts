@@ -52,7 +52,7 @@ export function readTensor(wire: WireReader): OnnxInitializer {
 	return tensor;
 }
 
-function readField(wire: WireReader, field: number, draft: Draft): void {
+function readField(wire: WireReader, field: number, draft: Draft) {
 	const typed = typedFields[field];
 	if (typed !== undefined) readTyped(wire, typed, draft);
 	else if (field === 1) wire.numbers("int64", (size) => addDim(wire, draft.dims, size));
@@ -67,7 +67,7 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 	else if (field === 14) draft.isExternal = wire.number("int32") === 1;
 }
 
-function readPair(wire: WireReader, pairs: Map<string, string>): void {
+function readPair(wire: WireReader, pairs: Map<string, string>) {
 	let [key, value] = ["", ""];
 	wire.message((field) => {
 		if (field === 1) key = wire.text();
@@ -76,14 +76,14 @@ function readPair(wire: WireReader, pairs: Map<string, string>): void {
 	pairs.set(key, value);
 }
 
-function addDim(wire: WireReader, dims: number[], size: number): void {
+function addDim(wire: WireReader, dims: number[], size: number) {
 	if (dims.length >= limits.rank) throw wire.fault(`has a tensor of more than ${limits.rank} dimensions`);
 	if (size < 0) throw wire.fault(`has a tensor with a negative dimension (${size})`);
 	wire.keep();
 	dims.push(size);
 }
 
-function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
+function readTyped(wire: WireReader, kind: NumberKind, draft: Draft) {
 	const bytes = wire.peekLength();
 	draft.typedBytes += bytes;
 	// Packed floats can be changed in place as raw ones can.
@@ -142,7 +142,7 @@ const rareFloats: Partial<Record<OnnxDType, FloatFormat>> = {
 	float8e5m2fnuz: { exponentBits: 5, fractionBits: 2, bias: 16, special: "unsigned-zero" },
 };
 
-function rawValues(dtype: OnnxDType, raw: Uint8Array, elements: number): number[] | null {
+function rawValues(dtype: OnnxDType, raw: Uint8Array, elements: number) {
 	if (tensorBytes(dtype, elements) !== raw.length) return null;
 	const common = toDType(dtype);
 	if (common !== null) return [...valuesOf({ dtype: common, shape: [elements], data: raw })];
@@ -159,7 +159,7 @@ function rawValues(dtype: OnnxDType, raw: Uint8Array, elements: number): number[
 }
 
 /** Values of float_data, int32_data and similar fields; int32_data holds small floats and packed nibbles as bits. */
-function typedValues(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
+function typedValues(dtype: OnnxDType, entries: readonly number[], elements: number) {
 	const bits = elementBits(dtype);
 	if (bits === null || dtype.startsWith("complex")) return null;
 	if (bits < 8 || dtype.startsWith("float8")) return rawValues(dtype, Uint8Array.from(entries), elements);
@@ -196,7 +196,7 @@ export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; gra
 }
 
 /** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
-function readAttributeField(wire: WireReader, field: number, draft: AttributeDraft): void {
+function readAttributeField(wire: WireReader, field: number, draft: AttributeDraft) {
 	if (field === 1) draft.name = wire.text();
 	else if (field === 2) draft.value = wire.number("float");
 	else if (field === 3) draft.value = wire.number("int64");
@@ -215,7 +215,7 @@ function readAttributeField(wire: WireReader, field: number, draft: AttributeDra
 }
 
 /** A number takes one to ten bytes. */
-function addNumbers(wire: WireReader, kind: "float" | "int64", draft: AttributeDraft): void {
+function addNumbers(wire: WireReader, kind: "float" | "int64", draft: AttributeDraft) {
 	draft.isLong ||= wire.peekLength() > limits.attributeEntries * 10;
 	if (draft.isLong) return;
 	wire.numbers(kind, (value) => {
@@ -226,21 +226,14 @@ function addNumbers(wire: WireReader, kind: "float" | "int64", draft: AttributeD
 	});
 }
 
-function addText(wire: WireReader, draft: AttributeDraft): void {
+function addText(wire: WireReader, draft: AttributeDraft) {
 	const isFull = draft.texts.length >= limits.attributeEntries;
 	const text = isFull ? null : wire.shortText(limits.attributeTextBytes);
 	if (text === null) draft.isLong = true;
 	else draft.texts.push(text);
 }
 
-function givenValue({
-	isLong,
-	reference,
-	numbers,
-	texts,
-	value,
-	type,
-}: AttributeDraft): OnnxAttribute["value"] {
+function givenValue({ isLong, reference, numbers, texts, value, type }: AttributeDraft) {
 	if (isLong || reference !== "") return null;
 	if (numbers.length > 0) return numbers;
 	if (texts.length > 0) return texts;

@@ -58,7 +58,7 @@ export function int64Values(values: readonly number[]): Uint8Array {
 }
 
 /** TensorProto: dims 1, data_type 2 (float is 1, int64 is 7), raw_data 9. */
-function tensorMessage({ dtype, dims, values }: ConstantValue): Uint8Array {
+function tensorMessage({ dtype, dims, values }: ConstantValue) {
 	const raw = dtype === "float" ? floatValues(values) : int64Values(values);
 	return joinBytes(
 		...dims.map((size) => integerField(1, size)),
@@ -68,7 +68,7 @@ function tensorMessage({ dtype, dims, values }: ConstantValue): Uint8Array {
 }
 
 /** AttributeProto: name 1, i 3, t 5, type 20 (2 is an integer, 4 a tensor). */
-function attributeMessage(name: string, value: number | ConstantValue): Uint8Array {
+function attributeMessage(name: string, value: number | ConstantValue) {
 	const parts =
 		typeof value === "number"
 			? [integerField(3, value), integerField(20, 2)]
@@ -100,7 +100,7 @@ function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewNode): U
 }
 
 /** ValueInfoProto of a tensor: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
-function valueInfo({ name, dtype, dims }: AddedOutput): Uint8Array {
+function valueInfo({ name, dtype, dims }: AddedOutput) {
 	const sizes = dims?.map((size) => bytesField(1, size === null ? joinBytes() : integerField(1, size)));
 	const shape = sizes === undefined ? [] : [bytesField(2, joinBytes(...sizes))];
 	const tensor = joinBytes(integerField(1, codeOfElementType(dtype)), ...shape);
@@ -133,7 +133,7 @@ function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [], keptTensors
  * GraphProto: initializer 5 (its name 8), input 11, output 12, value_info 13, quantization_annotation 14 (names 1),
  * sparse_initializer 15 (values 1: name 8).
  */
-function isKept(field: Field, tensors: ReadonlySet<string>): boolean {
+function isKept(field: Field, tensors: ReadonlySet<string>) {
 	const paths: Readonly<Record<number, number[]>> = { 5: [8], 11: [1], 13: [1], 14: [1], 15: [1, 8] };
 	const path = paths[field.number];
 	if (path === undefined) return field.number !== 12;

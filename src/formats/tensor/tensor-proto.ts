@@ -125,7 +125,7 @@ function copyVarints(fields: readonly Field[], out: Uint8Array, size: number) {
 	return count;
 }
 
-function* varints({ bytes }: Field, limit: number): Generator<bigint> {
+function* varints({ bytes }: Field, limit: number) {
 	let at = 0;
 	for (let count = 0; count < limit && at < bytes.length; count += 1) {
 		const varint = readVarint(bytes, at);

@@ -23,7 +23,6 @@ export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "tra
 
 interface Runner {
 	trtexec: { version: TensorRtVersion };
-	device: number;
 	timing: TimingSettings;
 }
 
@@ -174,12 +173,13 @@ function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled
 	return Math.max(0, found);
 }
 
-function placeArgs({ spec, assets }: Configured, { device }: Runner) {
+function placeArgs({ spec, assets }: Configured) {
 	const plugins = (assets?.plugins ?? []).toSorted((a, b) => Number(a.dynamic) - Number(b.dynamic));
 	return [
 		...plugins.map(({ path, dynamic }) => `--${dynamic ? "dynamic" : "static"}Plugins=${path}`),
 		...flag("--useDLACore", spec.engine.tensorrt.dla?.core),
-		`--device=${device}`,
+		// Of those that CUDA_VISIBLE_DEVICES leaves.
+		"--device=0",
 	];
 }
 
@@ -212,7 +212,7 @@ export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces,
 		...flag("--calib", calibration),
 		...(dla?.gpuFallback === true ? ["--allowGPUFallback"] : []),
 		...["--profilingVerbosity=detailed", `--exportLayerInfo=${layers}`],
-		...placeArgs(job, runner),
+		...placeArgs(job),
 		...flags,
 	];
 }
@@ -290,7 +290,7 @@ export function runArgs(
 		...flag("--useProfile", profileIndexOf(inputs, engine) || undefined),
 		...list("--loadInputs", files),
 		...taskArgs(task, engine, runner),
-		...placeArgs(engine, runner),
+		...placeArgs(engine),
 		...engine.spec.engine.tensorrt.flags.filter((text) => flagsOfRuns.has(flagName(text))),
 	];
 }

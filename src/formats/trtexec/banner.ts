@@ -3,7 +3,6 @@
 export interface TensorRtVersion {
 	major: number;
 	minor: number;
-	patch: number;
 	text: string;
 }
 
@@ -12,7 +11,7 @@ const banner = /^&&&& [A-Z]+ [^[\]]*\[TensorRT[^\]]{0,20} v(\d{4,7})\]/;
 const plain = /TensorRT version: (\d{1,3})\.(\d{1,3})\.(\d{1,3})/;
 
 function versionOf(major: number, minor: number, patch: number) {
-	return { major, minor, patch, text: `${major}.${minor}.${patch}` };
+	return { major, minor, text: `${major}.${minor}.${patch}` };
 }
 
 /** `100600` is 10.6.0, `8601` is 8.6.1. */

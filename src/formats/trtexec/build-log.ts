@@ -1,4 +1,6 @@
 // Reads the log of a build, and what trtexec reports of a timed run.
+
+import type { Sparsity } from "../../../generated/result.ts";
 import { createFactReader } from "./log-lines.ts";
 import type { LogLine } from "./transcript.ts";
 
@@ -142,5 +144,25 @@ export function createBuildProgress(onPhase: (phase: string) => void): (text: st
 			onPhase(layers === 0 ? "timing kernels" : `timing kernels: layer ${timed} of ${layers}`);
 		} else if (/=== Computing reformatting costs/.test(text)) onPhase("timing conversions between layers");
 		else if (/Detected \d+ inputs? and \d+ output/.test(text)) onPhase("kernels are chosen");
+	};
+}
+
+/** TensorRT 8 lists names, 10 counts; the last pass over the kernels is the engine's. */
+const line =
+	/\(Sparsity\) (?:(Found|Chose) (\d{1,6}) layer|(Layers eligible)[^:]*:(.*)|TRT inference plan picked[^:]*:(.*))/;
+
+export function createSparsityLog(): { feed(text: string): void; result(): Sparsity } {
+	const found: Sparsity = { eligible: null, picked: null };
+	return {
+		feed(text) {
+			const match = text.includes("(Sparsity)") ? line.exec(text) : null;
+			if (match === null) return;
+			const [, verb, count, isEligible, eligible = "", picked = ""] = match;
+			const names = (eligible + picked).split(",").filter((name) => name.trim() !== "");
+			found[verb === "Found" || isEligible !== undefined ? "eligible" : "picked"] = Number(
+				count ?? names.length,
+			);
+		},
+		result: () => found,
 	};
 }

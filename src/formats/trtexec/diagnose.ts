@@ -1,5 +1,7 @@
 // Diagnoses a run of trtexec: facts first, then the log, the exit code last.
 import type { Diagnosis } from "../../core/errors.ts";
+import { paint } from "../../core/report/terminal.ts";
+import { listNames } from "../../core/text/labels.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import {
@@ -12,6 +14,7 @@ import {
 	titleOf,
 } from "./failures/rule.ts";
 import { createLogScan, type LogScan } from "./log-scan.ts";
+import { dumpBytes } from "./output-dump.ts";
 import type { LogLine, WrittenFile } from "./transcript.ts";
 
 export interface Evidence extends RunFacts {
@@ -69,6 +72,9 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan) {
 			output: node?.output,
 			node: node?.name,
 			version: version?.text,
+			signal: facts.signal ?? "",
+			plan: facts.flags.get("--loadEngine"),
+			saved: facts.flags.get("--saveEngine"),
 			...rule.names?.(facts),
 			...hit?.names,
 		};
@@ -196,4 +202,62 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 		toDiagnosis(logged, scan) ??
 		unknown(facts, scan)
 	);
+}
+
+export function touchedFiles(evidence: Evidence & { scan: LogScan }) {
+	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
+	const path = (flag: string) => flags.get(flag) || null;
+	const inputs = [...evidence.scan.facts.loadedInputs.values()].map((loaded) => loaded.path);
+	return { model: path("--onnx"), inputs: [...new Set(inputs)], plan: path("--saveEngine") };
+}
+
+/** A success that could not be fully checked is `unverified`, with a list of what is unchecked. */
+export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagnosis {
+	const diagnosis = diagnose(evidence);
+	const missing = diagnosis.code === "ok" ? unchecked(evidence) : [];
+	if (missing.length === 0) return diagnosis;
+	return {
+		...diagnosis,
+		code: "unverified",
+		title: `trtexec reports success, but some evidence is missing. Not checked: ${listNames(missing, 4)}.`,
+		fix: "Run `trtgate diagnose` on the whole log, where this run's files are. `trtgate run` checks all of them during the run.",
+	};
+}
+
+function unchecked(evidence: Evidence & { scan: LogScan }) {
+	const { facts } = evidence.scan;
+	if (!facts.hasStart) return ["the start of trtexec's log"];
+	if (facts.printedHelp) return [];
+	const { model, plan } = touchedFiles(evidence);
+	const sizes = new Set((evidence.inputs ?? []).map((file) => file.path));
+	const read = [...facts.loadedInputs].flatMap(([name, { path }]) => {
+		const dump = facts.dumps.get(`input ${name}`);
+		return sizes.has(path) && dump !== undefined && dumpBytes(dump.tensor) !== null
+			? []
+			: [`the size of ${path}`];
+	});
+	const loads = flagsOf(evidence.argv ?? facts.command ?? []).get("--loadEngine");
+	return [
+		...(model !== null && evidence.model === undefined ? [`the tensors of ${model}`] : []),
+		...(plan !== null && evidence.wrote?.some((file) => file.path === plan) !== true
+			? [`the plan ${plan}`]
+			: []),
+		...(loads && evidence.plan === undefined ? [`whether ${loads} is unchanged since its build`] : []),
+		...read,
+	];
+}
+
+export function renderDiagnosis(diagnosis: Diagnosis, options: { color?: boolean } = {}): string {
+	const color = options.color ?? false;
+	const { code, title, fix, excerpt, also, kind } = diagnosis;
+	const lines = [`${paint(paint(code, kind === "none" ? "green" : "red", color), "bold", color)}  ${title}`];
+	if (kind === "runner")
+		lines.push(paint("Caused by the machine, not the model: a retry may help.", "dim", color));
+	if (fix) lines.push(`${paint("Fix:", "bold", color)} ${fix}`);
+	if (also.length > 0) lines.push(`${paint("Also:", "bold", color)} ${also.join(", ")}`);
+	const width = String(excerpt.at(-1)?.line ?? 0).length;
+	lines.push(
+		...excerpt.map(({ line, text }) => paint(`  ${String(line).padStart(width)} │ ${text}`, "dim", color)),
+	);
+	return lines.join("\n");
 }

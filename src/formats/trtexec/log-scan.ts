@@ -1,4 +1,5 @@
 // Reads a log line by line; keeps only what a diagnosis needs, so memory stays bounded.
+
 import { groupBy } from "../../core/group.ts";
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";
@@ -43,13 +44,7 @@ function keepLast(list: LogLine[], line: LogLine): void {
 	if (list.length > maxLastLines) list.shift();
 }
 
-type MutableFacts = {
-	[Key in keyof LogFacts]: LogFacts[Key] extends ReadonlyMap<infer Name, infer Value>
-		? Map<Name, Value>
-		: LogFacts[Key];
-};
-
-function emptyFacts(): MutableFacts {
+function emptyFacts(): LogFacts {
 	return {
 		...{
 			lineCount: 0,
@@ -65,7 +60,7 @@ function emptyFacts(): MutableFacts {
 	};
 }
 
-function readTensors(facts: MutableFacts, line: LogLine): void {
+function readTensors(facts: LogFacts, line: LogLine): void {
 	const [, path, loaded] = /Using values loaded from (.+) for input (.+)$/.exec(line.text) ?? [];
 	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < maxTensors)
 		facts.loadedInputs.set(loaded, { path, line });
@@ -76,7 +71,7 @@ function readTensors(facts: MutableFacts, line: LogLine): void {
 		facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
 }
 
-function readInfo(facts: MutableFacts, line: LogLine): void {
+function readInfo(facts: LogFacts, line: LogLine): void {
 	const { text } = line;
 	facts.version ??= parseVersionLine(text);
 	const opset = /Opset version:\s+(\d{1,9})/.exec(text)?.[1];
@@ -91,7 +86,7 @@ function readInfo(facts: MutableFacts, line: LogLine): void {
 	readTensors(facts, line);
 }
 
-function readMarks(facts: MutableFacts, text: string): void {
+function readMarks(facts: LogFacts, text: string): void {
 	facts.version ??= parseVersionLine(text);
 	facts.command ??= parseBannerCommand(text);
 	if (text.startsWith("&&&& RUNNING")) facts.hasStart = true;

@@ -1,16 +1,17 @@
 // The real adapters that goldens need.
+
 import { join } from "node:path";
 import { entryStore } from "../../adapters/cache/entries.ts";
 import { systemClock } from "../../adapters/clock.ts";
-import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
-import { fileStore, hashOfBytes } from "../../adapters/files/store.ts";
+import { readModel, readWeights } from "../../adapters/files/model-reader.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
+import { digestOf } from "../../adapters/process/input-file.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
-import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
-import { stopOnSignals } from "../../app/signals.ts";
-import type { Terminal } from "../../app/terminal.ts";
+import { cacheFolder, onnxRuntimePlace } from "../../app/compose.ts";
+import { stopOnSignals, type Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
@@ -42,26 +43,21 @@ export async function withGoldenPorts<Result>(
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
 	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
-	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
-	const cache = cacheFolder(environment);
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: onnxruntime,
-		...nativePlace({ ...terminal, onnxruntimeFolder }),
+		...onnxRuntimePlace({ ...terminal, onnxruntimeFolder }, processes),
 		onNative: (note) => terminal.err(`note: ${note}\n`),
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cache,
-		processes,
 		threads: 1,
-		registry: environment.registry,
-		kept: { store: entryStore({ folder: join(cache, "cases"), maxBytes: maxKeptBytes }), version },
+		kept: {
+			store: entryStore({ folder: join(cacheFolder(terminal.environment), "cases"), maxBytes: maxKeptBytes }),
+			version,
+		},
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),
-		models: fileModelReader(progress, "model"),
+		models: { read: (path) => readModel(path, progress, "model") },
 		tensors: fileTensorReader(),
 		reference: { ...reference, weights: readWeights },
 		clock: systemClock(),
@@ -71,7 +67,7 @@ export async function withGoldenPorts<Result>(
 			ending: "npy",
 			pack: (tensor) => {
 				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: hashOfBytes(bytes) };
+				return { bytes, sha256: digestOf(bytes) };
 			},
 		},
 	};

@@ -5,9 +5,9 @@ import { dirname, extname, join } from "node:path";
 import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
-import { hashOfBytes } from "../../adapters/files/store.ts";
 import { inflate, preprocessFile } from "../../adapters/files/tensor-reader.ts";
 import {
+	digestOf,
 	fileSource,
 	readInput,
 	readInputText,
@@ -95,7 +95,7 @@ async function readPicture(
 		);
 	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
 	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file);
-	const sha256 = hashOfBytes(bytes);
+	const sha256 = digestOf(bytes);
 	const ending = extname(path).slice(1).toLowerCase();
 	return {
 		tensors: { [name]: tensor },

@@ -28,7 +28,7 @@ export function historyFolder(root: string): HistoryStore {
 		},
 		async compact(plan) {
 			await files.makeFolder(root);
-			const lock = await lockFolder(root, { staleMs });
+			const lock = await lockFolder(root, staleMs);
 			try {
 				const planned = plan(await readFolder(root));
 				if (planned === null) return false;

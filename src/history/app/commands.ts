@@ -12,7 +12,7 @@ import {
 	watchTable,
 } from "../../app/commands/history-tables.ts";
 import { exitCodes } from "../../app/exit.ts";
-import { gitName } from "../../app/git-name.ts";
+import { gitName } from "../../app/own-processes.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
 import { parsePatterns } from "../../core/config/select.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { fileSource } from "../../../src/adapters/process/input-file.ts";
 import type { ExternalFile } from "../../../src/core/onnx/model.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
@@ -41,7 +41,7 @@ function place(location: string, files: Parameters<typeof writeProject>[1] = {})
 	return join(writeProject(home, { "m.onnx": bytes, ...files }), "m.onnx");
 }
 
-const { read } = fileModelReader();
+const read = readModel;
 const externalOf = async (path: string) => (await read(path)).external;
 
 it("reads a model with the hash of the file", async () => {
@@ -153,6 +153,6 @@ it("shows how much of a model and its data of 1 GiB in all is read", async () =>
 	const detail = (text: string) => {
 		throw new Error(text);
 	};
-	const reading = fileModelReader({ ...silent, detail }).read(join(folder, "m.onnx"));
+	const reading = readModel(join(folder, "m.onnx"), { ...silent, detail });
 	await expect(reading).rejects.toThrow("64.0 MiB of 1.00 GiB read");
 });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { floats, model, tensor, value } from "../../support/onnx-writer.ts";
@@ -23,7 +23,7 @@ async function emulate(bytes: Uint8Array, precision: RoundedPrecision, { input, 
 	const folder = temporaryFolder();
 	const path = join(folder, "model.onnx");
 	writeFileSync(path, bytes);
-	const job = referenceJob(folder, await fileModelReader().read(path), [{ x: float32(input, shape) }]);
+	const job = referenceJob(folder, await readModel(path), [{ x: float32(input, shape) }]);
 	const result = await testReference().emulate({ ...job, precision });
 	if (result.state !== "done") return { ...result, outputs: {} as Record<string, number[]> };
 	const [only] = result.cases;

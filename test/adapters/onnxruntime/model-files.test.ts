@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { editModel, placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
 import { cutAt } from "../../../src/core/onnx/walk.ts";
 import { externalTensor, model, value } from "../../support/onnx-writer.ts";
@@ -69,9 +69,9 @@ it("editModel copies the external data that a cut model reads, and no other", as
 	const initializers = ["near", "far"].map((name) => externalTensor(name, [2], { location: `${name}.bin` }));
 	const graph = { nodes: "a = Add(x, near); y = Add(a, far)", inputs: [value("x", [2])], initializers };
 	writeFileSync(source, model(graph));
-	const whole = await fileModelReader().read(source);
+	const whole = await readModel(source);
 	const cut = await editModel(whole, cutAt(whole.onnx, { name: "a", dtype: "float", dims: [2] }), engines);
 	expect(cut.external.map(({ path }) => path)).toEqual([join(engines, "near.bin")]);
 	expect(readdirSync(engines).sort()).toEqual(["m.onnx", "near.bin"]);
-	expect((await fileModelReader().read(cut.path)).external).toMatchObject([{ problem: null }]);
+	expect((await readModel(cut.path)).external).toMatchObject([{ problem: null }]);
 });

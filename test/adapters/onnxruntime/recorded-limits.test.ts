@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Precision } from "../../../generated/golden.ts";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
 import { deriveLimits } from "../../../src/golden/core/record/derive-limits.ts";
 import { emulatedPrecisions, networkTraits } from "../../../src/golden/core/record/limits.ts";
@@ -31,7 +31,7 @@ async function recordGolden(
 	runs: readonly ReturnType<typeof recorded>[],
 	precisions: readonly Precision[],
 ) {
-	const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
+	const model = await readModel(`test/fixtures/models/${name}.onnx`);
 	const rounded = [];
 	const inputs = runs.map((run) => run.inputs);
 	for (const precision of emulatedPrecisions.filter((one) => precisions.includes(one))) {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
+import { readModel, readWeights } from "../../../src/adapters/files/model-reader.ts";
 import type { DefectVerdict } from "../../../src/golden/core/record/defects/judge.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, tensor } from "../../support/onnx-writer.ts";
@@ -19,7 +19,7 @@ async function writeModel(folder: string) {
 	];
 	writeFileSync(join(folder, "m.onnx"), model({ nodes, initializers }));
 	writeFileSync(join(folder, "w.bin"), floats(9, 9, 9, 9, 10, 20, 30, 40));
-	return fileModelReader().read(join(folder, "m.onnx"));
+	return readModel(join(folder, "m.onnx"));
 }
 
 const numbers = (data: Uint8Array | undefined): number[] => [

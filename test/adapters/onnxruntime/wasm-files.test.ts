@@ -4,8 +4,12 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import lock from "../../../package-lock.json" with { type: "json" };
-import { pinnedNative } from "../../../src/adapters/onnxruntime/runtime.ts";
-import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
+import {
+	ortVersion,
+	pinnedNative,
+	pinnedWasm,
+	wasmFolder,
+} from "../../../src/adapters/onnxruntime/runtime.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { expectFault, sha256, temporaryFolder, writeProject } from "../../support/project.ts";
 
@@ -13,9 +17,8 @@ const wasm = Buffer.from("\0asm and so on");
 const module = Buffer.from("export {}");
 const api = Buffer.from("export const x = 1");
 const pin = (name: string, bytes: Buffer) => ({ name, bytes: bytes.length, sha256: sha256(bytes) });
-const files = { wasm: pin("x.wasm", wasm), module: pin("x.mjs", module), api: pin("api.mjs", api) };
-const pinned = { version: "0.0.1", ...files };
-const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;
+const pinned = { wasm: pin("x.wasm", wasm), module: pin("x.mjs", module), api: pin("api.mjs", api) };
+const name = `ort-${ortVersion}-${pinned.wasm.sha256.slice(0, 12)}`;
 const second = join(tmpdir(), `trtgate-${userInfo().uid}`, name);
 
 let folder = "";
@@ -74,7 +77,7 @@ it.each([
 });
 
 it("the pinned files are those that ship", () => {
-	for (const file of [pinnedWasm.wasm, pinnedWasm.module, pinnedWasm.api]) {
+	for (const file of Object.values(pinnedWasm)) {
 		const path = join(wasmSource, file.name);
 		const bytes = file === pinnedWasm.wasm ? gunzipSync(readFileSync(`${path}.gz`)) : readFileSync(path);
 		expect(pin(file.name, bytes)).toEqual(file);
@@ -83,8 +86,8 @@ it("the pinned files are those that ship", () => {
 
 it("the pinned files are of the version in the lock file, the native ones too", () => {
 	const locked = lock.packages["node_modules/onnxruntime-common"];
-	const versions = [pinnedWasm, ...pinnedNative].map(({ version }) => version);
-	expect(versions).toEqual(Array(3).fill(locked.version));
+	const versions = pinnedNative.map(({ version }) => version);
+	expect([ortVersion, ...versions]).toEqual(Array(3).fill(locked.version));
 	expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(
 		locked.integrity.replace("sha512-", ""),
 	);

@@ -43,12 +43,11 @@ it("counts the time of children once, however many there are", async () => {
 	expect(processes.childMs()).toBe(counted);
 });
 
-it("stops on the signal of its creator and on that of a run", async () => {
-	const stop = new AbortController();
-	const processes = createProcesses({ signal: stop.signal });
+it("stops on killAll and on the signal of a run", async () => {
+	const processes = createProcesses();
 	const own = { ...nothing, signal: AbortSignal.abort() };
 	expect(await processes.run(own)).toMatchObject({ state: "aborted" });
-	stop.abort();
+	await processes.killAll();
 	expect(await processes.run(nothing)).toMatchObject({ state: "aborted" });
 });
 

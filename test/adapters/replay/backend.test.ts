@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Arm } from "../../../generated/result.ts";
-import { replay } from "../../../src/adapters/replay/backend.ts";
-import { openRecording } from "../../../src/adapters/replay/recording.ts";
+import { openRecording, replay } from "../../../src/adapters/replay/backend.ts";
 import type { BuiltEngine, MeasureJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 

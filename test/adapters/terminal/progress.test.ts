@@ -4,7 +4,6 @@ import { standardStreams } from "../../../src/adapters/process/standard-streams.
 import {
 	fitColumns,
 	formatWait,
-	groupProgress,
 	leftText,
 	type Pulse,
 	plainProgress,
@@ -48,8 +47,10 @@ it.each([
 });
 
 const plain = { color: false, clock: manualTime().clock };
-const groups = (log: { write(text: string): void }, pulse?: Pulse) =>
-	groupProgress(standardStreams({ isActions: true }, { out: log, err: log }), pulse);
+const groups = (log: { write(text: string): void }, pulse?: Pulse) => {
+	const { out, command } = standardStreams({ isActions: true }, { out: log, err: log });
+	return plainProgress({ write: out }, pulse, command);
+};
 
 function work(progress: Progress): void {
 	progress.stage("build", 2);

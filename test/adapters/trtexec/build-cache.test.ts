@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import { buildRequest, restoreEngine, saveBuild } from "../../../src/adapters/trtexec/build-cache.ts";
-import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
+import type { TrtexecContext } from "../../../src/adapters/trtexec/run.ts";
 import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import { calibrate, calibrationOf } from "../../../src/adapters/trtexec/calibrate.ts";
-import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
+import type { TrtexecContext } from "../../../src/adapters/trtexec/run.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import type { BuildJob, BuiltEngine, InferCase } from "../../../src/ports/backend.ts";
@@ -45,7 +45,7 @@ function setUp(cases: readonly Tensor[], setting: Setting = {}) {
 		calibrationCases: calibrationCases(),
 	} as unknown as BuildJob;
 	const context = {
-		...{ worker: fakeWorker(), device: 0, caches: { engines: null, timing } },
+		...{ worker: fakeWorker(), caches: { engines: null, timing } },
 		trtexec: { program: "trtexec", version: parseVersionText(text) },
 	} as unknown as TrtexecContext;
 	const cacheAt = join(engineFolder, "calibration.cache");

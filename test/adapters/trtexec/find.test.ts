@@ -14,7 +14,7 @@ function find(options: Partial<FindOptions>, path = "/usr/bin:/bin") {
 	onTestFinished(() => processes.killAll());
 	return findTrtexec({
 		cwd: "/",
-		...(options.home === undefined && { installFolders: [] }),
+		...(options.environment?.home === undefined && { installFolders: [] }),
 		processes,
 		...options,
 	});
@@ -23,15 +23,15 @@ function find(options: Partial<FindOptions>, path = "/usr/bin:/bin") {
 it("findTrtexec takes the path that the user names, relative to the folder that he is in, and looks nowhere else", async () => {
 	const folder = temporaryFolder();
 	program(join(folder, "bin"), banner("100600"));
-	expect(await find({ wanted: "bin/trtexec", cwd: folder })).toMatchObject({
+	expect(await find({ trtexec: "bin/trtexec", cwd: folder })).toMatchObject({
 		trtexec: { program: join(folder, "bin/trtexec"), version: { text: "10.6.0" } },
 	});
 	const tried = [{ program: join(folder, "bin/none"), why: "does not exist" }];
-	const missing = await find({ wanted: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
+	const missing = await find({ trtexec: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
 	expect(missing).toMatchObject({ state: "missing", tried });
 	// An artifact's files come without their modes.
 	chmodSync(join(folder, "bin/trtexec"), 0o644);
-	expect(await find({ wanted: "bin/trtexec", cwd: folder })).toMatchObject({
+	expect(await find({ trtexec: "bin/trtexec", cwd: folder })).toMatchObject({
 		tried: [{ why: "is not executable" }],
 	});
 });
@@ -51,11 +51,11 @@ it("findTrtexec finds the newest unpacked archive in the user's home", async () 
 	const home = temporaryFolder();
 	program(join(home, "TensorRT-9.3.0.1/bin"), banner("9300"));
 	program(join(home, "TensorRT-10.6.0.26/bin"), banner("100600"));
-	expect(await find({ home })).toMatchObject({ trtexec: { version: { text: "10.6.0" } } });
+	expect(await find({ environment: { home } })).toMatchObject({ trtexec: { version: { text: "10.6.0" } } });
 });
 
 it("findTrtexec explains why a program that exists cannot be used", async () => {
-	const found = await find({ wanted: program(temporaryFolder(), "echo 'no such GPU' >&2; exit 3") });
+	const found = await find({ trtexec: program(temporaryFolder(), "echo 'no such GPU' >&2; exit 3") });
 	const tried = [{ why: "ended with exit code 3 and named no version: no such GPU" }];
 	expect(found).toMatchObject({ state: "missing", tried });
 });
@@ -63,7 +63,7 @@ it("findTrtexec explains why a program that exists cannot be used", async () => 
 it("findTrtexec names the library that the loader does not find, with the remedy", async () => {
 	const says =
 		"trtexec: error while loading shared libraries: libnvinfer.so.8: cannot open shared object file";
-	const found = await find({ wanted: program(temporaryFolder(), `echo '${says}' >&2; exit 127`) });
+	const found = await find({ trtexec: program(temporaryFolder(), `echo '${says}' >&2; exit 127`) });
 	const why = "does not start: the loader does not find libnvinfer.so.8";
 	expect(found).toMatchObject({ state: "missing", tried: [{ why, library: "libnvinfer.so.8" }] });
 	if (found.state !== "missing") return;
@@ -76,7 +76,11 @@ it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder tha
 	const path = program(join(home, "TensorRT-10.6/bin"), `${banner("100600")}\necho "$LD_LIBRARY_PATH"`);
 	writeProject(home, { "TensorRT-10.6/lib/libnvinfer.so.10": "" });
 	const libraryPathOf = async (options: Partial<FindOptions>) => {
-		const { processes } = await find({ wanted: path, libraryPath: "/usr/lib/cuda", ...options });
+		const { processes } = await find({
+			trtexec: path,
+			environment: { libraryPath: "/usr/lib/cuda" },
+			...options,
+		});
 		return (await processes.run({ argv: [path], timeoutMs: 60_000 })).tail.at(-1);
 	};
 	expect(await libraryPathOf({})).toBe(`${join(home, "TensorRT-10.6/lib")}:/usr/lib/cuda`);

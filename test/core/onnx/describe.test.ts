@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
 import {
@@ -25,7 +25,7 @@ import {
 	value,
 } from "../../support/onnx-writer.ts";
 
-const read = (file: string) => fileModelReader().read(`test/fixtures/${file}.onnx`);
+const read = (file: string) => readModel(`test/fixtures/${file}.onnx`);
 
 const files = [
 	"models/classifier",

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { PreflightContext } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 
 async function judge(name: string, context: PreflightContext) {
 	try {
-		const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
+		const model = await readModel(`test/fixtures/models/${name}.onnx`);
 		const [first] = preflight(model, context).filter((finding) => finding.severity !== "note");
 		return first === undefined ? "nothing" : `${first.severity} ${first.code}`;
 	} catch (error) {

@@ -10,21 +10,19 @@ import {
 } from "../../../src/formats/nvidia-smi/gpus.ts";
 import {
 	appsArgs,
-	chooseFields,
-	gpmArgs,
-	inventoryFields,
-	parseHelpFields,
-	queryArgs,
-	sampleFields,
-} from "../../../src/formats/nvidia-smi/query.ts";
-import {
 	cellMask,
 	cellNumber,
 	cellText,
+	chooseFields,
 	dmonParser,
+	gpmArgs,
 	hasGpm,
+	inventoryFields,
 	parseAppLine,
+	parseHelpFields,
 	parseSampleLine,
+	queryArgs,
+	sampleFields,
 	useSampleOf,
 } from "../../../src/formats/nvidia-smi/rows.ts";
 

@@ -1,10 +1,16 @@
 // Recorded from ONNX Runtime 1.30.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createWarningCounter, diagnoseOrt, explainRun } from "../../../src/formats/onnxruntime/failures.ts";
-import { ortFailureCodes } from "../../../src/formats/onnxruntime/rules.ts";
+import {
+	createWarningCounter,
+	diagnoseOrt,
+	explainRun,
+	rules,
+} from "../../../src/formats/onnxruntime/failures.ts";
 import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
 import { cpuMs } from "../../support/cpu-time.ts";
+
+const ortFailureCodes = [...new Set([...rules.map(({ code }) => code), "ort-load-failed"])];
 
 it.each(
 	messages.flatMap(({ model, code, wasm, native }) => [
@@ -24,11 +30,11 @@ it("diagnoseOrt has a message in this table for every cause of a model's own", (
 	const seen = new Set(messages.map((message) => message.code));
 	expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
 		"ort-input-mismatch",
-		"ort-run-failed",
 		"ort-not-started",
 		"ort-out-of-memory",
 		"ort-disk-full",
 		"ort-runtime-broken",
+		"ort-run-failed",
 		"ort-load-failed",
 	]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import type { OnnxDType } from "../../../src/core/onnx/model.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
@@ -8,7 +8,7 @@ import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import { loaded, withModel } from "../../core/config/load.ts";
 import { recordedLines } from "./recorded.ts";
 
-const classifier = (await fileModelReader().read("test/fixtures/models/classifier.onnx")).onnx;
+const classifier = (await readModel("test/fixtures/models/classifier.onnx")).onnx;
 
 const tasks = {
 	time: { task: "time", warmUpMs: 500, durationMs: 1500, streams: 1, times: "times.json" },
@@ -21,7 +21,6 @@ interface Setting {
 	input?: string;
 	dtype?: OnnxDType;
 	reversed?: boolean;
-	device?: number;
 }
 
 function argvOf(
@@ -30,7 +29,7 @@ function argvOf(
 	run: [keyof typeof tasks, number] | null,
 	setting: Setting = {},
 ) {
-	const { input = "images", dtype = "float32" as OnnxDType, reversed = false, device = 0 } = setting;
+	const { input = "images", dtype = "float32" as OnnxDType, reversed = false } = setting;
 	const spec = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)))[0]!;
 	const { plugins, calibration } = spec.engine.tensorrt;
 	const at = (path: string) => ({ path: `/arm/${path}`, sha256: path });
@@ -48,7 +47,7 @@ function argvOf(
 		},
 	};
 	const timing = { cudaGraph: !reversed, spinWait: !reversed, transfers: reversed };
-	const runner = { trtexec: { version: parseVersionText(version)! }, device, timing };
+	const runner = { trtexec: { version: parseVersionText(version)! }, timing };
 	const places = { engine: "/e/net.plan", layers: "l.json", cache: "/c/t.cache" };
 	if (run === null) return buildArgs(job, places, runner);
 	const inputs = [{ name: input, shape: [run[1], 3, 32, 32], path: "in0.bin" }];
@@ -67,8 +66,8 @@ const plugged = `${fp16}, plugins: [{ path: c.so, dynamic: true }, a.so, b.so], 
 const libraries = "--staticPlugins=/arm/a.so --staticPlugins=/arm/b.so --dynamicPlugins=/arm/c.so";
 
 it("buildArgs spells a build with all that every build has", () => {
-	expect(argvOf("10.6.0", plain, null, { device: 2 }).join(" ")).toBe(
-		`--onnx=/m/net.onnx --saveEngine=/e/net.plan --skipInference ${sizes(1, 4, 8)} --timingCacheFile=/c/t.cache --profilingVerbosity=detailed --exportLayerInfo=l.json --device=2`,
+	expect(argvOf("10.6.0", plain, null).join(" ")).toBe(
+		`--onnx=/m/net.onnx --saveEngine=/e/net.plan --skipInference ${sizes(1, 4, 8)} --timingCacheFile=/c/t.cache --profilingVerbosity=detailed --exportLayerInfo=l.json --device=0`,
 	);
 });
 

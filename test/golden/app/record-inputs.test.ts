@@ -38,7 +38,6 @@ const referenceOf = (processes: Processes) =>
 	onnxRuntimeReference({
 		flavour: "wasm",
 		workerPath: resolve("src/ort-worker.ts"),
-		nodePath: process.execPath,
 		wasmFolder: wasmSource,
 		cacheFolder: "/nowhere",
 		processes,

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
@@ -161,7 +161,7 @@ async function bed(recorded: Recorded) {
 	if (spec === undefined) throw new Error("no engine");
 	const text = await ports.files.readText(join(folder, "golden.json"), inputKinds.golden);
 	const manifest = parseManifest(text, "golden.json");
-	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
+	return { recorded, folder, manifest, model: await readModel(modelPath(name)), config, spec };
 }
 
 function load({ spec, model, folder }: Bed, progress = silent) {

@@ -3,7 +3,7 @@ import { addCounters, type Counter, findAllocator } from "../../../scripts/wasm/
 import { parseModule } from "../../../scripts/wasm/module.ts";
 import { classes, type OperatorClass } from "../../../scripts/wasm/operators.ts";
 import { countedRuntime } from "../../../scripts/wasm/runtime.ts";
-import { pinnedWasm } from "../../../src/adapters/onnxruntime/wasm-files.ts";
+import { pinnedWasm } from "../../../src/adapters/onnxruntime/runtime.ts";
 
 declare const WebAssembly: {
 	Module: new (bytes: Uint8Array) => object;

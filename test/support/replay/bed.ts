@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { readModel } from "../../../src/adapters/files/model-reader.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
@@ -63,7 +63,7 @@ export function bed({
 	const job: Bed["job"] = async ({ config = ["", ""], model = models[comparison] } = {}) => {
 		const [spec] = engineSpecs(loaded(comparisonConfig(comparison).replace(config[0], config[1])));
 		if (spec === undefined) throw new Error("no engine");
-		const read = await fileModelReader().read(resolve("test/fixtures/models", `${model}.onnx`));
+		const read = await readModel(resolve("test/fixtures/models", `${model}.onnx`));
 		const places = {
 			engineFolder: join(folder, "engine"),
 			cacheFolder: join(folder, "cache"),

@@ -3,7 +3,7 @@
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { brokenVerdict, type Trial, watchDefect } from "../../../golden/core/record/defects/judge.ts";
 import { damageWeights } from "../../../golden/core/record/defects/weights.ts";
-import { type Tensor, tensorBytes } from "../../../golden/core/tensor/tensor.ts";
+import { tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
 import { runCase } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
@@ -22,7 +22,7 @@ export async function runDefects(task: DefectTask): Promise<Reply> {
 	return { kind: "defects" };
 }
 
-function readTensor({ name, dtype, shape, path }: TensorPlace): [string, Tensor] {
+function readTensor({ name, dtype, shape, path }: TensorPlace) {
 	return [name, { dtype, shape, data: new Uint8Array(readFileSync(path)) }];
 }
 

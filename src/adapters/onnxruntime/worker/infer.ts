@@ -83,7 +83,7 @@ export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): P
 	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
 }
 
-async function runOnce({ ort, session }: Engine, inputs: Tensors): Promise<Tensors> {
+async function runOnce({ ort, session }: Engine, inputs: Tensors) {
 	const feeds = Object.entries(inputs).map(([name, tensor]) => [
 		name,
 		toOrtTensor(ort, { name, ...tensor }, tensor.data),

@@ -40,7 +40,6 @@ declare const WebAssembly: {
 let isShared = false;
 let counted: Exports = {};
 
-/** Half instructions that the runtime loaded last has executed. */
 export function halfInstructions(): number {
 	return Number(counted.halfInstructions?.value ?? 0);
 }
@@ -100,7 +99,7 @@ export function openSession(
 }
 
 /** WebAssembly cannot open files, so it gets their bytes. */
-function readExternal(job: RuntimeJob): { path: string; data: Uint8Array }[] {
+function readExternal(job: RuntimeJob) {
 	return job.external.map((location) => ({
 		path: location,
 		data: readFileSync(join(dirname(job.modelPath), location)),

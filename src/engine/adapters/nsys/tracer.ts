@@ -1,9 +1,10 @@
 // Finds NVIDIA's profilers and runs a command under one of them, separately from timed runs.
+
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Processes } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
-import type { KernelFact } from "../../core/explain/layers.ts";
+import type { Trace, TracedCommand } from "../../../ports/backend.ts";
 import {
 	diagnoseNcu,
 	helpReportsArgs,
@@ -14,28 +15,11 @@ import {
 	statsArgs,
 } from "../../formats/nsys/nsight.ts";
 
-interface TraceJob {
-	command: readonly string[];
-	cwd: string;
-	folder: string;
-	name: string;
-	timeoutMs: number;
-	kernel?: string;
-}
-
-interface Trace {
-	files: readonly string[];
-	kernels?: readonly KernelFact[];
-	sentence?: string;
-}
-
 interface Nsight {
 	/** Program, e.g. `nsys`, with arguments of its own if a double needs them. */
 	argv: readonly [string, ...string[]];
 	processes: Processes;
 }
-
-type NsightTool = "nsys" | "ncu";
 
 /** Each version has a folder below these. */
 const toolkits = { parent: "usr/local", folders: /^cuda/ };
@@ -68,7 +52,7 @@ const statsTimeoutMs = 120_000;
 const maxStatsBytes = 64 * 1024 * 1024;
 
 export async function findNsight(
-	tool: NsightTool,
+	tool: TracedCommand["tool"],
 	{ processes, root = "/" }: { processes: Processes; root?: string },
 ): Promise<string | null> {
 	const lists = tools[tool].places.map(async ({ parent, folders, program }) => {
@@ -88,8 +72,8 @@ export async function findNsight(
 export function nsightTracer(world: {
 	processes: Processes;
 	root?: string;
-}): (job: TraceJob & { tool: NsightTool }) => Promise<Trace> {
-	const programs = new Map<NsightTool, Promise<string | null>>();
+}): (job: TracedCommand) => Promise<Trace> {
+	const programs = new Map<TracedCommand["tool"], Promise<string | null>>();
 	return async ({ tool, ...job }) => {
 		const finding = programs.get(tool) ?? findNsight(tool, world);
 		programs.set(tool, finding);
@@ -102,7 +86,11 @@ export function nsightTracer(world: {
 }
 
 /** Never throws for a failure of the profiler; its exit code is meaningless, so files decide. */
-export async function traceRun(tool: NsightTool, job: TraceJob, nsight: Nsight): Promise<Trace> {
+export async function traceRun(
+	tool: TracedCommand["tool"],
+	job: Omit<TracedCommand, "tool">,
+	nsight: Nsight,
+): Promise<Trace> {
 	const { title, lacks, reports, logCapBytes } = tools[tool];
 	const { folder, name, command, kernel, cwd, timeoutMs } = job;
 	await makeFolders(folder);
@@ -132,7 +120,7 @@ async function readKernels(
 	report: string,
 	made: { output: string; files: readonly string[] },
 	{ argv, processes }: Nsight,
-): Promise<Trace> {
+) {
 	const help = await processes.run({
 		...{ argv: [...argv, ...helpReportsArgs], timeoutMs: probeTimeoutMs, captureBytes: 256 * 1024 },
 	});

@@ -39,7 +39,7 @@ export function joinLayers(profile: LayerProfile, info: EngineLayers | null): Ar
 	};
 }
 
-function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer | undefined): TimedLayer {
+function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer | undefined) {
 	return {
 		name: shorten(name, maxNameChars),
 		...(layer?.type == null ? {} : { type: shorten(layer.type, maxWordChars) }),

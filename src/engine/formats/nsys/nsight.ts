@@ -109,7 +109,7 @@ export function parseKernelTable(text: string): KernelTable {
 	return { state: "ok", kernels };
 }
 
-function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
+function rowOf(cells: readonly string[], columns: readonly string[]) {
 	const cell = (title: string) => cells[columns.indexOf(title)]?.trim() ?? "";
 	const [name, total, count] = [cell("Name"), cell("Total Time (ns)"), cell("Instances") || cell("Count")];
 	const [totalNs, instances] = [Number(total), Number(count)];

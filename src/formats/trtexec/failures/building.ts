@@ -1,5 +1,6 @@
 // Failures of building an engine, and of its file.
-import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
+
+import { cudaError, type Facts, type Rule, type Rules, warning } from "./rule.ts";
 
 const noImplementation =
 	/Could not find any implementation for node (?<layer>\S.*?)(?: due to insufficient workspace.*)?\.?\)?$/;
@@ -104,8 +105,7 @@ export const buildingRules: Rules = {
 
 export const planRefused: Rule = {
 	lines: [/Engine deserialization failed/, /Got invalid engine/],
-	names: loadedPlan,
-	title: "TensorRT could not load the {engine: file} for an unknown reason.",
+	title: "TensorRT could not load the {engine: plan} for an unknown reason.",
 	fix: "Read the lines below. Build it again with the TensorRT and GPU that run it.",
 };
 
@@ -123,8 +123,7 @@ export const planRules: Rules = {
 			/Cannot write to FileStreamWriter/,
 			/Failed to open engine file for reading/,
 		],
-		names: savedPlan,
-		title: "The engine file {file} could not be written.",
+		title: "The engine file {saved} could not be written.",
 		fix: "Check that the folder exists and is writable, and that the disk has space.",
 	},
 	"plan-file-missing": {
@@ -137,15 +136,13 @@ export const planRules: Rules = {
 			/Failed to read header from the stream: read 0 out of/,
 			/(?:serialized|engine) (?:data|blob|file) (?:is|was) empty/i,
 		],
-		names: loadedPlan,
-		title: "The {engine file: file} is empty.",
+		title: "The {engine file: plan} is empty.",
 		fix: "Build the engine again. A failed build leaves a file of 0 bytes: check its log too.",
 	},
 	"plan-truncated": {
 		lines:
 			/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/,
-		names: loadedPlan,
-		title: "The {engine file: file} is truncated: TensorRT could read only {got} of {want} bytes.",
+		title: "The {engine file: plan} is truncated: TensorRT could read only {got} of {want} bytes.",
 		fix: "A copy, cache or upload cut it off. Fetch or build it again, and compare its hash.",
 	},
 	"plan-other-version": {
@@ -154,8 +151,7 @@ export const planRules: Rules = {
 			/Version tag does not match/,
 			/incompatible serialization version/,
 		],
-		names: loadedPlan,
-		title: "The {engine file: file} was built with another version of TensorRT.",
+		title: "The {engine file: plan} was built with another version of TensorRT.",
 		fix: "Build it again with the version that runs it. Check that Python and trtexec use the same version.",
 	},
 	"plan-other-gpu": {
@@ -169,8 +165,7 @@ export const planRules: Rules = {
 	},
 	"plan-not-a-plan": {
 		lines: [/[Mm]agic ?[Tt]ag does not match/, /magicTag(?:Read)? ?==/, /Failed to verify a plan tag/],
-		names: loadedPlan,
-		title: "The {file: file} is not a TensorRT plan.",
+		title: "The {file: plan} is not a TensorRT plan.",
 		fix: "Check what is there: another file, a Git LFS pointer or a plan from another operating system.",
 	},
 	"plan-plugin-missing": {

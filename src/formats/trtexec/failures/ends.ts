@@ -55,7 +55,6 @@ export const outsideRules: Rules = {
 	},
 	terminated: {
 		when: endedBy("SIGTERM", "SIGHUP"),
-		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec was terminated ({signal}).",
 		fix: "Nothing is wrong with the model: the job was cancelled, or the runner shut down. Run again.",
 	},
@@ -70,20 +69,17 @@ export const crashRules: Rules = {
 	"plan-crash": {
 		kind: "refusal",
 		when: (facts) => crashed(facts) && facts.flags.has("--loadEngine") && !facts.log.deserialised,
-		names: ({ signal, flags }) => ({ signal: signal ?? "", file: flags.get("--loadEngine") }),
 		title:
-			"trtexec crashed ({signal}) while loading {file|the engine}, as it does for a file that is no plan.",
+			"trtexec crashed ({signal}) while loading {plan|the engine}, as it does for a file that is no plan.",
 		fix: "Check the file's size and first bytes (a plan begins with `ftrt`), and build it again.",
 	},
 	"inference-crash": {
 		when: (facts) => crashed(facts) && facts.log.deserialised,
-		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec crashed ({signal}) after loading the engine, as it does when the GPU runs out of memory.",
 		fix: "Check with nvidia-smi what else uses this GPU. If it keeps crashing, suspect a plugin.",
 	},
 	crashed: {
 		when: crashed,
-		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec crashed ({signal}) and its log gives no reason.",
 		fix: "Run again. If it keeps crashing, try another TensorRT version and report the model to NVIDIA.",
 	},

@@ -4,7 +4,7 @@ import { formatBytes } from "../../../core/text/units.ts";
 import { dumpBytes } from "../output-dump.ts";
 import type { LogLine } from "../transcript.ts";
 import { planRefused } from "./building.ts";
-import { type Facts, info, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
+import { type Facts, info, type Rule, type Rules, warning } from "./rule.ts";
 
 const mebibyte = 1024 * 1024;
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
@@ -59,16 +59,14 @@ export const falseSuccessRules: Rules = {
 	"plan-damaged": {
 		kind: "runner",
 		when: ({ plan }) => plan !== undefined && plan.builtSha256 !== plan.sha256,
-		names: loadedPlan,
-		title: "The {engine file: file} changed after its build, and TensorRT ran it without an error.",
+		title: "The {engine file: plan} changed after its build, and TensorRT ran it without an error.",
 		fix: "Build the engine again; look for a disk, cache or transfer that corrupts files.",
 	},
 	"plan-refused": planRefused,
 	"plan-missing": {
 		kind: "runner",
 		when: (facts) => isUnwritten(facts, facts.flags.get("--saveEngine") ?? ""),
-		names: savedPlan,
-		title: "trtexec reported success, but the engine file {file} does not exist or has 0 bytes.",
+		title: "trtexec reported success, but the engine file {saved} does not exist or has 0 bytes.",
 		fix: "Check the folder, its permissions and the free space. Delete an empty file wherever it is cached.",
 	},
 	"times-not-written": {

@@ -17,7 +17,10 @@ export interface Rule {
 	with?: LinePattern;
 	when?: (facts: Facts) => boolean;
 	names?: (facts: Facts) => Names;
-	/** `{x}` is the name x, `{x|y}` y if it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
+	/**
+	 * `{x}` is the name x, `{x|y}` y if it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. The run's own are
+	 * `{signal}`, `{plan}`, which it loads, and `{saved}`.
+	 */
 	title: string;
 	fix: string;
 	show?: (facts: Facts) => readonly LogLine[];
@@ -52,9 +55,9 @@ export interface LogFacts {
 	opset: number | null;
 	device: { memoryMiB: number | null; usedMiB: number | null };
 	deserialised: boolean;
-	loadedInputs: ReadonlyMap<string, { path: string; line: LogLine }>;
-	randomInputs: ReadonlyMap<string, LogLine>;
-	dumps: ReadonlyMap<string, { tensor: DumpedTensor; line: LogLine }>;
+	loadedInputs: Map<string, { path: string; line: LogLine }>;
+	randomInputs: Map<string, LogLine>;
+	dumps: Map<string, { tensor: DumpedTensor; line: LogLine }>;
 	node: NodeFacts | null;
 }
 
@@ -90,9 +93,6 @@ export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern 
 
 export const cudaError = (text: string): RegExp =>
 	new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i");
-
-export const loadedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--loadEngine") });
-export const savedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--saveEngine") });
 
 function describeNode({ node, op, output }: Names) {
 	if (node && op) return `node "${node}" (${op})`;

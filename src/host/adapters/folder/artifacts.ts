@@ -10,8 +10,8 @@ import { ConfigError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import type { ArtifactStore, RunArtifacts, WorkflowRun } from "../../../ports/code-host.ts";
 import { otherNames } from "../../formats/github/names.ts";
+import { decodeFile } from "../github/artifacts.ts";
 import { attempt } from "../github/faults.ts";
-import { decodeFile } from "../github/part-archive.ts";
 
 export function folderArtifacts(shared: string, run: WorkflowRun): ArtifactStore {
 	return {

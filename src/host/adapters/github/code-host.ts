@@ -1,11 +1,9 @@
 // GitHub's comments, check runs and issues, and facts about its workflow runs.
 import { fieldsOf, isObject } from "../../../core/found.ts";
-import type { JobExecution } from "../../../core/merge/parts.ts";
 import type {
 	CodeHost,
 	HostedComment,
 	HostedIssue,
-	HostedReport,
 	MeasuredRun,
 	ReportDraft,
 	RunFacts,
@@ -44,7 +42,7 @@ function parseLogin(data: unknown) {
 	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
 }
 
-function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"> {
+function parseText(data: unknown) {
 	const { body, user, html_url: url } = fieldsOf(data);
 	const { login, type } = fieldsOf(user);
 	const author = typeof login === "string" ? { login, type: textOf(type) } : null;
@@ -86,9 +84,7 @@ function commentCalls(api: Api) {
 
 const batchSize = 50;
 
-type FoundReport = HostedReport & { key: string };
-
-function parseReport(data: unknown): FoundReport | null {
+function parseReport(data: unknown) {
 	const { id: given, html_url: url, status, external_id: key } = fieldsOf(data);
 	const id = idOf(given);
 	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
@@ -207,7 +203,7 @@ export function githubRunFacts(options: GitHubOptions): RunFacts {
 	};
 }
 
-function parseJob(data: unknown): JobExecution | null {
+function parseJob(data: unknown) {
 	const { name, runner_name: runner, started_at: started, completed_at: completed } = fieldsOf(data);
 	const startedMs = Date.parse(textOf(started));
 	const completedMs = Date.parse(textOf(completed));

@@ -115,7 +115,7 @@ export function userSearchPaths(env: Variables = process.env): Record<string, st
 }
 
 /** A pull request controls the workspace; empty and relative folders lie in it too. */
-function searchedOutside(env: Variables): Record<string, string | undefined> {
+function searchedOutside(env: Variables) {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
 	const inside = [workspace, realFolder(workspace)];

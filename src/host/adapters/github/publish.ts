@@ -35,15 +35,3 @@ export function setOutputs(result: Result, resultPath: string): void {
 	setOutput("failed", count("fail"));
 	setOutput("inconclusive", count("inconclusive"));
 }
-
-/** "" for what was not published. */
-export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
-	setOutput("comment-url", urls.comment);
-	setOutput("artifact-url", urls.artifact);
-	setOutput("report-url", urls.report);
-}
-
-export function publishFailure(failureKind: string): void {
-	setOutput("outcome", "error");
-	setOutput("failure-kind", failureKind);
-}

@@ -1,6 +1,6 @@
 // A repository on GitHub: its git database and its pull requests.
 import { fieldsOf } from "../../../core/found.ts";
-import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "../../../ports/code-host.ts";
+import type { ApiFault, ApiResult, Repository, StoredFile } from "../../../ports/code-host.ts";
 import { idOf, parseList, textOf } from "./code-host.ts";
 import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./request.ts";
 
@@ -64,7 +64,7 @@ function writeCalls(asking: Asking) {
 	} satisfies Partial<Repository>;
 }
 
-function parsePull(data: unknown): HostedPull | null {
+function parsePull(data: unknown) {
 	const { number: given, title, body, html_url: url } = fieldsOf(data);
 	const number = idOf(given);
 	return number === null ? null : { number, title: textOf(title), body: textOf(body), url: textOf(url) };

@@ -22,7 +22,7 @@ interface Request<Value> {
 const passing: ReadonlySet<string> = new Set(["github-unavailable", "github-timeout", "github-rate-limited"]);
 
 /** @throws Error, which `readFailure` reads. */
-async function ask<Value>({ method, url, body, parse }: Request<Value>, token: string): Promise<Value> {
+async function ask<Value>({ method, url, body, parse }: Request<Value>, token: string) {
 	const response = await fetch(url, {
 		method,
 		headers: { "private-token": token, "content-type": "application/json" },

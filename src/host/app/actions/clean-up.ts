@@ -7,6 +7,7 @@ import { getState, warning } from "@actions/core";
 import { lockFolder } from "../../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../../adapters/git/worktree.ts";
 import { readInputText } from "../../../adapters/process/input-file.ts";
+import { messageOf } from "../../../adapters/process/spawn.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../../../app/out-folder.ts";
 import { ownProcesses } from "../../../app/own-processes.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
@@ -50,7 +51,7 @@ async function attempt(what: string, work: () => Promise<void>) {
 		await work();
 		return true;
 	} catch (error) {
-		log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+		log(`${what}: ${messageOf(error)}`);
 		return false;
 	}
 }

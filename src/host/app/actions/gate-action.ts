@@ -8,8 +8,7 @@ import { chooseConfig } from "../../../app/config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../../../app/exit.ts";
 import { type GateOptions, gate } from "../../../app/gate.ts";
 import { outRoots } from "../../../app/out-folder.ts";
-import { stopOnSignals } from "../../../app/signals.ts";
-import { openTerminal, progressFor, type Terminal } from "../../../app/terminal.ts";
+import { openTerminal, progressFor, stopOnSignals, type Terminal } from "../../../app/terminal.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
@@ -64,7 +63,7 @@ async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }
 		saveState("published", "true");
 }
 
-async function openJob(terminal: Terminal): Promise<Job> {
+async function openJob(terminal: Terminal) {
 	const { environment } = terminal;
 	const inputs = readPublishInputs();
 	const known = await readRun(environment, inputs);
@@ -81,7 +80,7 @@ function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">)
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">) {
 	if (inputs.cache === "false" || context === null) return null;
 	const { event, host, run } = context;
 	return sharedCaches({
@@ -99,7 +98,7 @@ interface FinishedRun {
 	outFolder: string;
 }
 
-async function runJob(job: Job, ports: GateOptions["ports"]): Promise<FinishedRun | null> {
+async function runJob(job: Job, ports: GateOptions["ports"]) {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop, terminal } = job;
 	const { cache } = job.inputs;

@@ -3,7 +3,7 @@
 import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { readConfigFile } from "../../../app/config-file.ts";
 import { exitCodes, explainError } from "../../../app/exit.ts";
-import { stopOnSignals } from "../../../app/signals.ts";
+import { stopOnSignals } from "../../../app/terminal.ts";
 import { ToolError } from "../../../core/errors.ts";
 import { escapeMarkdown } from "../../../core/text/escape.ts";
 import {

@@ -75,7 +75,7 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	return { jobs, review: review?.gates ?? [] };
 }
 
-function underBase(rules: Config, own: Config, counterparts: Counterparts): Config {
+function underBase(rules: Config, own: Config, counterparts: Counterparts) {
 	return { ...underRulesOf(rules, own, counterparts), runners: keepRunners(rules, own, counterparts) };
 }
 

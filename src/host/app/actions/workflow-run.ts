@@ -48,7 +48,6 @@ interface KnownRun {
 	host: Host;
 }
 
-/** Inputs of an action. */
 interface Access {
 	token: string;
 	parts?: string;

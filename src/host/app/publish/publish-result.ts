@@ -1,9 +1,11 @@
 // Publishes a result, or why there is none.
+
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import { notice } from "@actions/core";
+import { notice, setOutput } from "@actions/core";
 import type { ErrorRecord, Result } from "../../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../../adapters/files/store.ts";
+import { messageOf } from "../../../adapters/process/spawn.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
 import { explainError } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, removeEarlierResult } from "../../../app/out-folder.ts";
@@ -12,13 +14,7 @@ import { resultWithoutRun } from "../../../core/outcome.ts";
 import { renderMarkdown, renderUnpublished } from "../../../core/report/markdown.ts";
 import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
 import { log } from "../../adapters/github/log.ts";
-import {
-	publishFailure,
-	setOutputs,
-	setUrls,
-	writeAnnotations,
-	writeSummary,
-} from "../../adapters/github/publish.ts";
+import { setOutputs, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import type { Published } from "../../stages/publish/check-run.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";
@@ -72,7 +68,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured) {
 		await checkOutFolder(outFolder, roots);
 		return outFolder;
 	} catch (error) {
-		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);
+		log(`The reports go to another folder: ${messageOf(error)}`);
 		return mkdtemp(join(roots.temp, "trtgate-out-"));
 	}
 }
@@ -90,7 +86,8 @@ async function writeResult(result: Result, outFolder: string) {
 }
 
 export function reportNoResult(fault: unknown): number {
-	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
+	setOutput("outcome", "error");
+	setOutput("failure-kind", explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);
 }
 
@@ -108,11 +105,9 @@ export async function writePublishOutputs(
 	{ outFolder, annotate = true }: { outFolder: string; annotate?: boolean },
 ): Promise<void> {
 	const done = published.filter((one) => one.state === "done");
-	setUrls({
-		comment: done.find(({ what }) => what === "comment")?.url ?? "",
-		artifact: links.artifact ?? "",
-		report: links.report ?? "",
-	});
+	setOutput("comment-url", done.find(({ what }) => what === "comment")?.url ?? "");
+	setOutput("artifact-url", links.artifact ?? "");
+	setOutput("report-url", links.report ?? "");
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	// A lost alarm is all that a scheduled run would have shown.
 	const lost = published.filter((one) => one.state === "failed");

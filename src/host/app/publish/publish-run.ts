@@ -114,7 +114,6 @@ function shaOf(event: RunEvent, run: WorkflowRun) {
 	}
 }
 
-/** Never throws. */
 export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
@@ -190,7 +189,7 @@ interface Drafted {
 	draft: ArtifactDraft;
 }
 
-async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
+async function draftsOf({ outFolder, configPath, inputs, run }: Upload) {
 	const named = (prefix: string) => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
 	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();

@@ -1,9 +1,11 @@
 // Restores engines and kernel timings from the repository's cache, and saves new ones.
-import { createHash } from "node:crypto";
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arm } from "../../../../generated/result.ts";
 import { collectEntries, entriesOf, importEntries } from "../../../adapters/cache/entries.ts";
+import { digestOf } from "../../../adapters/process/input-file.ts";
+import { messageOf } from "../../../adapters/process/spawn.ts";
 import type { PreparedRun } from "../../../app/run-context.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
@@ -51,7 +53,7 @@ export function sharedCaches(options: SharedCacheOptions) {
 	const attempt = async (work: () => Promise<Published>) => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>
-			skipped(`its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`),
+			skipped(`its files cannot be used here: ${messageOf(fault)}`),
 		);
 		published.push(status);
 		return status.state !== "failed";
@@ -79,7 +81,7 @@ function skipped(why: string): Published {
 function locationsOf(
 	{ config, fingerprint, models }: PreparedRun,
 	{ cacheFolder, temp }: SharedCacheOptions,
-): Shared[] {
+) {
 	const head = recipeDigest(models, "head");
 	const base = recipeDigest(models, "base");
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
@@ -106,7 +108,7 @@ async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Publishe
 	return { what: "cache", state: "done", note };
 }
 
-function originOf(key: string, { head, base }: Shared): string {
+function originOf(key: string, { head, base }: Shared) {
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base)
 		? "built from the base's models and flags"
@@ -153,5 +155,5 @@ export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string
 		return JSON.stringify([spec.id, files, spec.model.inputs, precision, profiles, settings]);
 	});
 	if (recipes.length === 0) return null;
-	return createHash("sha256").update(recipes.sort().join("\n")).digest("hex").slice(0, digestChars);
+	return digestOf(recipes.sort().join("\n")).slice(0, digestChars);
 }

@@ -28,7 +28,6 @@ export function isRepositoryName(text: unknown): text is string {
 	);
 }
 
-/** `feature/x` of `refs/heads/feature/x`. */
 export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 	const prefix = `refs/${kind}/`;
 	if (typeof ref !== "string" || !ref.startsWith(prefix)) return null;

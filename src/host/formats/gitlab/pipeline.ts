@@ -12,7 +12,6 @@ export interface Pipeline {
 	/** The merge request's notes in the API, and one of them in the browser, without its id. */
 	notesUrl: string;
 	noteUrl: string;
-	/** The token's user in the API. */
 	userUrl: string;
 	/** "" if the job has none. */
 	token: string;

@@ -63,7 +63,7 @@ function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory) 
 	};
 }
 
-function newHistory({ result, marker }: AlarmContext): AlarmHistory {
+function newHistory({ result, marker }: AlarmContext) {
 	return { since: result.startedAt, runs: 1, firstRun: marker.runId };
 }
 

@@ -8,14 +8,7 @@ import {
 	type Marker,
 } from "../../../core/report/comment.ts";
 import type { Shown } from "../../../core/report/markdown.ts";
-import type {
-	ApiFault,
-	ApiResult,
-	CodeHost,
-	HostedComment,
-	HostedReport,
-	ReportDraft,
-} from "../../../ports/code-host.ts";
+import type { ApiFault, ApiResult, CodeHost, HostedComment, ReportDraft } from "../../../ports/code-host.ts";
 
 export interface PublishPlan {
 	id: string;
@@ -96,10 +89,7 @@ function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 }
 
 /** A second time, annotations are not repeated. */
-async function showReport(
-	draft: ReportDraft,
-	codeHost: CodeHost,
-): Promise<ApiResult<{ report: HostedReport }>> {
+async function showReport(draft: ReportDraft, codeHost: CodeHost) {
 	const before = await codeHost.findReport(draft);
 	if (before.state === "failed") return before;
 	const { report } = before;

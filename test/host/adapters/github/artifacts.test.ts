@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { takeFile } from "../../../../src/host/adapters/github/part-archive.ts";
+import { takeFile } from "../../../../src/host/adapters/github/artifacts.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import { type ZipFile, zipOf } from "../../../support/zip-writer.ts";
 
