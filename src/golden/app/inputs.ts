@@ -23,7 +23,14 @@ import {
 } from "../core/record/generators/defaults.ts";
 import { canEncode } from "../core/record/generators/encode.ts";
 import { type GeneratorSpec, generateInput } from "../core/record/generators/generate.ts";
-import { elementCount, formatShape, isFloating, type Tensor, tooLarge } from "../core/tensor/tensor.ts";
+import {
+	elementCount,
+	formatShape,
+	isFloating,
+	type Tensor,
+	type Tensors,
+	tooLarge,
+} from "../core/tensor/tensor.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
 
 export interface InputPort {
@@ -142,7 +149,7 @@ export function dataInputs({ inputs, byInput }: Recipes): InputPort[] {
 
 /** @param from path of the case's files, for messages. @throws ConfigError usage if an input can only come from a file. */
 export function fillInputs(
-	given: Readonly<Record<string, Tensor>>,
+	given: Tensors,
 	recipes: Recipes,
 	{ caseIndex, from }: { caseIndex: number; from: string },
 ): Record<string, Tensor> {
@@ -155,7 +162,7 @@ export function fillInputs(
 }
 
 /** An axis that nothing binds gets the size 1, like a batch of one. */
-function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, caseIndex: number) {
+function drawInputs(given: Tensors, recipes: Recipes, caseIndex: number) {
 	const { inputs, seed, byInput } = recipes;
 	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
 	const bound = new Map<OnnxDim, number>();

@@ -18,9 +18,15 @@ import {
 	roundedPrecisions,
 	rules,
 } from "../core/record/limits.ts";
-import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
+import {
+	emulatedRounding,
+	measuredCases,
+	measureNoise,
+	noiseOfPart,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/tensor.ts";
-import { type Answers, doneOutputs, fedCases, isLate, partsOfOutputs, runOf } from "./record-runs.ts";
+import { type Answers, doneOutputs, isLate, partsOfOutputs, runOf } from "./record-runs.ts";
 import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
@@ -46,7 +52,7 @@ export async function measureRounding(
 	const { model, notes, unfinished } = job;
 	const largest = measuredCases(outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
-	const measurable = fedCases(all.slice(0, largest));
+	const measurable = all.slice(0, largest);
 	const cases = measurable.slice(0, count);
 	const measured: RoundingMeasured = { rounded: [], rounding: null };
 	const precisions = other === null ? emulatedPrecisions : roundedPrecisions;
@@ -192,7 +198,7 @@ function keep(
 
 /** The relative L2 by which correct outputs, and the parts that comparators cover, deviate at each precision. */
 export function roundingTable(
-	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
+	{ outputs, noiseFloor, rounding }: GoldenManifest,
 	model: OnnxModel,
 	reference: RunOutputs,
 ): RoundingTable {
@@ -204,8 +210,8 @@ export function roundingTable(
 				.flatMap((named) => named[name] ?? [])
 				.map((tensor) => cutSlice(tensor, slice));
 			const emulated = roundedPrecisions.flatMap((precision) => {
-				const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
-				return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
+				const error = emulatedRounding(rounding, { output: name, slice, precision });
+				return error === undefined ? [] : [[precision, error] as const];
 			});
 			const limits = relativeL2Limits({
 				dtype: "float32",

@@ -143,16 +143,12 @@ function keepAnswers(answers: Answers, indices: readonly number[]): Answers {
 	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
-export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
-	return cases.map(({ id, inputs }) => ({ id, inputs }));
-}
-
 const noiseShare = 0.4;
 
 export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
 	const { model, notes } = job;
 	const { progress, reference } = ports;
-	const cases = fedCases(made.cases.slice(0, measuredCases(made.outputs)));
+	const cases = made.cases.slice(0, measuredCases(made.outputs));
 	const variants = await variantsOf(model, made.variant, ports);
 	progress.stage("noise", variants.length);
 	const budget = job.budget.evidence.part(noiseShare);

@@ -27,7 +27,6 @@ import { measureRounding, roundingTable } from "./record-rounding.ts";
 import {
 	type Answers,
 	type CaseToRecord,
-	fedCases,
 	makeReference,
 	measureScatter,
 	withoutLarge,
@@ -90,7 +89,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	const sensitivity = await testSensitivity(
 		{
 			...input,
-			cases: fedCases(answers.cases),
+			cases: answers.cases,
 			variant: answers.variant,
 			trial: {
 				manifest: draft,

@@ -9,7 +9,7 @@ import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, structuralCheck, toNumeric } from "../compare/checks.ts";
 import { type BoxTolerances, boxTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { fromZero, keepsLimit, type Range, share, within } from "../metrics/element-errors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import type { Tensors } from "../tensor/tensor.ts";
 import {
 	type Detection,
 	defaultScoreThreshold,
@@ -21,9 +21,9 @@ import {
 import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
 
 export interface BoxSides {
-	expected: ReadonlyMap<string, Tensor>;
-	got: ReadonlyMap<string, Tensor>;
-	base: ReadonlyMap<string, Tensor> | undefined;
+	expected: Tensors;
+	got: Tensors;
+	base?: Tensors | undefined;
 }
 
 interface BoxMeasured {

@@ -1,6 +1,6 @@
 // Reads the detections of an image from its outputs, and pairs an engine's boxes with the golden's within each class.
 import type { Detections } from "../../../../generated/golden.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 
 export interface Match {
@@ -153,11 +153,8 @@ const packedColumns = 6;
 /** Below this score, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
-export function readDetections(
-	outputs: ReadonlyMap<string, Tensor>,
-	spec: Detections,
-): Detection[][] | string {
-	const boxes = outputs.get(spec.boxes);
+export function readDetections(outputs: Tensors, spec: Detections): Detection[][] | string {
+	const boxes = own(outputs, spec.boxes);
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;
 	const { shape } = boxes;
 	const packed = spec.scores === undefined;
@@ -166,7 +163,7 @@ export function readDetections(
 		return `boxes of shape [${shape.join(", ")}], where the last axis has ${columns}`;
 	const [imageCount, rows] = [elementCount(shape.slice(0, -2)), shape.at(-2) ?? 0];
 	const read = (name: string | undefined, elements: number) => {
-		const tensor = name === undefined ? undefined : outputs.get(name);
+		const tensor = name === undefined ? undefined : own(outputs, name);
 		return tensor && elementCount(tensor.shape) === elements ? valuesOf(tensor) : undefined;
 	};
 	const [scores, classes] = [spec.scores, spec.classes].map((name) => read(name, imageCount * rows));

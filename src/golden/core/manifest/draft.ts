@@ -14,15 +14,15 @@ import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../../co
 import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
-import { formatShape, own, type Tensor } from "../tensor/tensor.ts";
+import { formatShape, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
 export interface RecordedCase {
 	id: string;
 	tags?: readonly string[];
 	labels?: NonNullable<GoldenCase["labels"]>;
-	inputs: Readonly<Record<string, Tensor>>;
-	outputs: Readonly<Record<string, Tensor>>;
+	inputs: Tensors;
+	outputs: Tensors;
 	pictures?: Readonly<Record<string, Picture>>;
 }
 
@@ -75,7 +75,7 @@ export function packCase(
 		const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
 		return { path, sha256, ...image, ...layout };
 	};
-	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: "in" | "out") =>
+	const side = (tensors: Tensors, prefix: "in" | "out") =>
 		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
 	const golden = {
 		id,

@@ -20,7 +20,7 @@ import type { CaseInput } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";
-import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
@@ -82,12 +82,11 @@ export function judgeSet(
 function addAll(
 	sums: readonly Sum[],
 	golden: GoldenCase,
-	expected: TensorSet | undefined,
-	got: TensorSet | undefined,
+	expected: Tensors | undefined,
+	got: Tensors | undefined,
 ) {
 	if (expected === undefined || got === undefined) return false;
-	const sides = { expected: tensorMap(expected), got: tensorMap(got) };
-	return sums.map((sum) => sum.add(golden, sides)).every(Boolean);
+	return sums.map((sum) => sum.add(golden, { expected, got })).every(Boolean);
 }
 
 function checkOf(sum: Sum, base: Sum | undefined) {
@@ -147,7 +146,7 @@ function outputSum(name: string, output: GoldenOutput, spec: MetricSpec, context
 		range,
 		add(golden, sides) {
 			if (!Object.hasOwn(golden.outputs, name)) return true;
-			const [expected, got] = [sides.expected.get(name), sides.got.get(name)];
+			const [expected, got] = [own(sides.expected, name), own(sides.got, name)];
 			if (expected === undefined || got === undefined || layoutCheck(name, expected, got) !== null)
 				return false;
 			if (makePair(expected, got).difference().nonFinite.differing > 0) return false;

@@ -5,7 +5,7 @@ import { isObject } from "../../../core/found.ts";
 import type { LoadRequest } from "../../../core/load/measured.ts";
 import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
-import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { elementBytes, type Tensor, type Tensors, tensorBytes } from "../../core/tensor/tensor.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
 export interface WorkerHello {
@@ -18,7 +18,7 @@ export interface WorkerHello {
 
 export type WorkerMessage =
 	| WorkerHello
-	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
+	| { kind: "result"; id: string; outputs: Tensors }
 	| { kind: "figures"; id: string; figures: WorkerFigures }
 	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
@@ -42,7 +42,7 @@ interface CaseOptions {
 
 export function encodeCase(
 	id: string,
-	given: Readonly<Record<string, Tensor>>,
+	given: Tensors,
 	{ beside = [], runs, ofBeside, sequence }: CaseOptions = {},
 ): Uint8Array[] {
 	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
