@@ -181,7 +181,8 @@ interface RowPosition {
 
 type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
-export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
+/** @param origin subtracted from 64-bit integers. */
+export function forEachRow(pair: Sides, axis: number, visit: RowVisitor, origin = 0n): void {
 	const { shape } = pair.expected;
 	const along = axisFromStart(axis, shape.length);
 	const length = along < 0 ? 1 : (shape[along] ?? 1);
@@ -190,8 +191,8 @@ export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 	const outer = elementCount(shape) / (length * stride);
 	// Rows along an inner axis are read some columns at a time to bound memory.
 	const width = Math.min(stride, chunkElements, Math.max(1, Math.floor((16 * chunkElements) / length)));
-	const readExpected = stripReader(pair.expected, { length, stride, width });
-	const readGot = stripReader(pair.got, { length, stride, width });
+	const readExpected = stripReader(offsetReader(pair.expected, origin), { length, stride, width });
+	const readGot = stripReader(offsetReader(pair.got, origin), { length, stride, width });
 	for (let block = 0; block < outer; block += 1) {
 		for (let column = 0; column < stride; column += width) {
 			const columns = Math.min(width, stride - column);
@@ -207,10 +208,9 @@ export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 }
 
 function stripReader(
-	tensor: Tensor,
+	read: ChunkReader<Float64Array>,
 	{ length, stride, width }: Record<"length" | "stride" | "width", number>,
 ): (first: number, columns: number) => Float64Array {
-	const read = float64Reader(tensor);
 	const rows = new Float64Array(length * width);
 	return (first, columns) => {
 		if (stride === 1) forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
