@@ -1,7 +1,7 @@
 // Mean structural similarity of images.
 import type { Pair } from "../compare/difference.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { forEachRow, originOf } from "../tensor/values.ts";
+import { forEachRow, originOf, type RowVisitor } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
@@ -28,7 +28,7 @@ export function ssim(pair: Pair, { channels, window, dataRange }: MetricOptions)
 	const half = (size - 1) / 2;
 	// By their first elements. With the channels last, rows of several planes come by turns.
 	const planes = new Map<number, Plane>();
-	const visit: Parameters<typeof forEachRow>[2] = (expected, got, { first, stride }) => {
+	const visit: RowVisitor = (expected, got, { first, stride }) => {
 		const inPlanes = first % (height * width * stride);
 		const start = first - inPlanes + (inPlanes % stride);
 		// Subtracts the first value so that variances do not cancel.

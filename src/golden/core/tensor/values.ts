@@ -93,8 +93,10 @@ export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float6
 	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
 }
 
+/** The first element, if binary64 does not hold its neighbours. */
 export function originOf(tensor: Tensor): bigint {
-	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
+	const [first = 0n] = elementCount(tensor.shape) === 0 ? [] : (longReader(tensor)?.(0, 1) ?? []);
+	return first > -(2n ** 53n) && first < 2n ** 53n ? 0n : first;
 }
 
 export function valueAt(tensor: Tensor, flat: number): number {
@@ -179,7 +181,7 @@ interface RowPosition {
 	stride: number;
 }
 
-type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
+export type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
 /** @param origin subtracted from 64-bit integers. */
 export function forEachRow(pair: Sides, axis: number, visit: RowVisitor, origin = 0n): void {
@@ -220,38 +222,5 @@ function stripReader(
 				for (let i = 0; i < columns; i += 1) rows[i * length + k] = values[i] as number;
 			}
 		return rows;
-	};
-}
-
-interface Exactness {
-	axis: number;
-	/** Of values beyond 2^53: their order, or how far each lies below its row's largest. */
-	keep: "order" | "differences";
-}
-
-/** Rows that binary64 does not hold come as ranks, or with their largest value subtracted. */
-export function forEachExactRow(pair: Sides, { axis, keep }: Exactness, visit: RowVisitor): void {
-	const expectedRow = exactRow(pair.expected, keep);
-	const gotRow = exactRow(pair.got, keep);
-	forEachRow(pair, axis, (expected, got, place) => {
-		expectedRow?.(expected, place);
-		gotRow?.(got, place);
-		visit(expected, got, place);
-	});
-}
-
-function exactRow(
-	tensor: Tensor,
-	keep: Exactness["keep"],
-): ((row: Float64Array, place: RowPosition) => void) | null {
-	const read = longReader(tensor);
-	if (read === null) return null;
-	return (row, { first, stride }) => {
-		if (row.every((value) => Math.abs(value) < 2 ** 53)) return;
-		const values = Array.from(row, (_, k) => read(first + k * stride, 1)[0] as bigint);
-		const ascending = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
-		const largest = ascending.at(-1) as bigint;
-		const ranks = keep === "order" ? new Map(ascending.map((value, rank) => [value, rank])) : null;
-		for (const [k, value] of values.entries()) row[k] = ranks?.get(value) ?? Number(value - largest);
 	};
 }
