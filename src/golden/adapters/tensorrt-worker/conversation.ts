@@ -1,15 +1,13 @@
 // Talks to a golden worker, with several cases in flight, so that neither side waits for the other.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
+import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import type { InferredCase, WorkerCase } from "../../../ports/backend.ts";
 import type { Sequence } from "../../core/sequence/sequence.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
 import { createFrameDecoder, encodeHeader } from "../../formats/worker/frames.ts";
 import {
 	encodeCase,
-	encodeEnd,
-	encodeLoad,
-	encodeRefit,
 	parseMessage,
 	type WorkerHello,
 	type WorkerMessage,
@@ -69,12 +67,12 @@ export function createConversation(options: ConversationOptions) {
 		const index = sender.answered(message.id ?? "");
 		if (index === null) return "an answer to a case that was not sent";
 		const id = cases[index]?.id ?? "";
-		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
-		else if (message.kind === "figures")
-			settle(index, { id, state: "done", outputs: {}, figures: message.figures });
-		else if (message.kind === "error")
-			settle(index, { id, state: "failed", message: message.message, code: message.code });
-		else settle(index, { id, state: "failed", message: message.message });
+		settle(
+			index,
+			message.kind === "error"
+				? { id, state: "failed", message: message.message, code: message.code }
+				: { id, state: "done", outputs: message.outputs, figures: message.figures },
+		);
 		return null;
 	};
 	const take = (message: WorkerMessage): string | null => {
@@ -139,7 +137,7 @@ function createSender(
 			for (let written = 1; next < cases.length && written > 0; next += written) written = write(input, next);
 			if (next === cases.length) {
 				next += 1;
-				input.end(encodeEnd());
+				input.end(encodeHeader({ kind: "end" }));
 			}
 			input.uncork();
 		},
@@ -169,10 +167,14 @@ export function encodeFitting(
 		sequence?: Sequence | undefined;
 	},
 ): Uint8Array[] | string {
-	if (refit !== undefined) return [encodeRefit(wireId, refit)];
-	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
-	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs }, 0)];
-	if (load !== undefined) return encodeLoad(wireId, load);
+	if (refit !== undefined) return [encodeHeader({ kind: "refit", id: wireId, weights: refit })];
+	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak })];
+	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs })];
+	if (load !== undefined) {
+		const { arrivalsMs, ...request } = load;
+		const arrivals = float64Bytes(arrivalsMs);
+		return [encodeHeader({ kind: "load", id: wireId, ...request }, arrivals.length), arrivals];
+	}
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {

@@ -16,7 +16,7 @@ import type {
 	WorkerCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
-import { encodeEnd } from "../../formats/worker/messages.ts";
+import { encodeHeader } from "../../formats/worker/frames.ts";
 import { createConversation, encodeFitting, type Outcome } from "./conversation.ts";
 
 export interface TensorRtWorkerOptions {
@@ -109,7 +109,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 		for (const piece of pieces) left -= piece.length;
 		yield* pieces;
 	}
-	yield encodeEnd();
+	yield encodeHeader({ kind: "end" });
 }
 
 interface Run {

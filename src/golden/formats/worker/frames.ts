@@ -15,7 +15,7 @@ export interface RawFrame {
 	payload: Uint8Array;
 }
 
-export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
+export function encodeHeader(header: Header, payloadBytes = 0): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
 	if (text.length > longestHeaderBytes)
 		throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
