@@ -107,7 +107,7 @@ interface Round extends Work {
 	cases: readonly InferCase[];
 }
 
-async function search(work: Work): Promise<Finding> {
+async function search(work: Work) {
 	const { head, base, set, caseId, output } = work;
 	if ((head.spec.engine.build ?? base?.spec.engine.build) !== undefined)
 		return impossible("a plan of `build` cannot be built again with other outputs.");

@@ -56,7 +56,7 @@ export function isLate(result: { state: string; failure?: ToolFailure }): boolea
  * Folds constants but rewrites nothing else, so the graph runs as it is written. Quantised layers are computed in integers,
  * as every engine does, from the level on that all builds share.
  */
-function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
+function referenceLevel(model: OnnxModel) {
 	return isQuantised(model.graph) ? "extended" : "basic";
 }
 

@@ -100,8 +100,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * budget.limitMs, budget.whole.leftMs()),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
-			save: async (tested: SensitivityRecord): Promise<void> =>
-				isKnown ? undefined : input.save(withTest(tested)),
+			save: async (tested: SensitivityRecord) => (isKnown ? undefined : input.save(withTest(tested))),
 		},
 		ports,
 	);
@@ -197,7 +196,7 @@ function proposeLimits(
 	};
 }
 
-function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
+function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs) {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})

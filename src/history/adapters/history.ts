@@ -131,7 +131,7 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk) {
 	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
 }
 
-async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
+async function dates(commits: readonly string[], git: Git) {
 	if (commits.length === 0) return new Map();
 	const flags = ["--no-walk=unsorted", "--no-show-signature", "--format=%H %ct"];
 	const { stdout } = await git(["log", ...flags, ...commits]);

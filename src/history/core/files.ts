@@ -50,7 +50,7 @@ function checkRecord(value: unknown): Read {
 	return skippedFor(`it is not a record of trtgate: ${why}`);
 }
 
-function readMonth(text: string): NamedRecord[] | null {
+function readMonth(text: string) {
 	const lines = text.trimEnd().split("\n");
 	const runs = lines.map((line): NamedRecord | null => {
 		const value = parse(line);

@@ -52,14 +52,14 @@ export function createConversation(options: ConversationOptions) {
 		done += 1;
 		options.onCase?.(done);
 	};
-	const greet = (hello: WorkerHello): string | null => {
+	const greet = (hello: WorkerHello) => {
 		if (outcome.hello !== null) return "a second hello";
 		if (hello.engine === null && cases.length > 0) return "a hello without an engine";
 		outcome.hello = hello;
 		sender.start(hello);
 		return null;
 	};
-	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>): string | null => {
+	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>) => {
 		if (message.kind === "error" && (message.fatal || message.id === null)) {
 			outcome.error = message;
 			return null;
@@ -75,7 +75,7 @@ export function createConversation(options: ConversationOptions) {
 		);
 		return null;
 	};
-	const take = (message: WorkerMessage): string | null => {
+	const take = (message: WorkerMessage) => {
 		if (message.kind === "hello") return greet(message);
 		if (message.kind !== "end") return takeAnswer(message);
 		outcome.ended = true;
@@ -91,12 +91,12 @@ export function createConversation(options: ConversationOptions) {
 		else if (outcome.hello !== null && outcome.error === null) sender.send(input);
 	};
 	return {
-		talk({ input, output }: Pipes): void {
+		talk({ input, output }: Pipes) {
 			output.on("data", (chunk: Uint8Array) => {
 				if (outcome.fault === null) read(chunk, input);
 			});
 		},
-		outcome: (): Outcome => outcome,
+		outcome: () => outcome,
 	};
 }
 
@@ -127,10 +127,10 @@ function createSender(
 		return group.length;
 	};
 	return {
-		start(hello: WorkerHello): void {
+		start(hello: WorkerHello) {
 			for (const { name, dtype } of hello.engine?.inputs ?? []) dtypes.set(name, dtype);
 		},
-		send(input: Pipes["input"]): void {
+		send(input: Pipes["input"]) {
 			if (next > cases.length || input.destroyed) return;
 			// One system call for many small pieces.
 			input.cork();
@@ -141,7 +141,7 @@ function createSender(
 			}
 			input.uncork();
 		},
-		answered(wireId: string): number | null {
+		answered(wireId: string) {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
 			inFlight.delete(wireId);

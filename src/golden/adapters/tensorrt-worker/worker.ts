@@ -75,7 +75,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 }
 
 /** The cases go through a file, since nothing answers them. */
-async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): Promise<{ tensorrt: string }> {
+async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions) {
 	const { cachePath, modelPath, method, device, plugins } = job;
 	const casesPath = `${cachePath}.cases`;
 	try {

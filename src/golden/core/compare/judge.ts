@@ -46,7 +46,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 		return { ...about, state: "stale", severity: policy, message, checks: [] };
 	}
 	const { checks: all, compared } = checkOutputs(input, golden);
-	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
+	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }) => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const ofSet = checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined;
 	return { ...about, state, message: messageOf(state, input, about.modelChanged) ?? ofSet, checks };

@@ -1,16 +1,10 @@
 // Packs recorded cases for a manifest, compares manifests, and refuses a golden of another model.
-import type {
-	GoldenCase,
-	GoldenManifest,
-	Preprocess,
-	Sequence,
-	TensorFile,
-} from "../../../../generated/golden.ts";
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
 import type { InputConfig } from "../../../core/config/config.ts";
 import { folderName } from "../../../core/config/identity.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { fromDType, toDType } from "../../../core/onnx/element-type.ts";
-import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
+import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
 import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
@@ -103,7 +97,7 @@ function essence({ model, outputs, detections, cases, policy, sequence }: Golden
 }
 
 /** All that decides a verdict on the case. */
-function contentOf(golden: GoldenCase): string {
+function contentOf(golden: GoldenCase) {
 	return JSON.stringify([filesContent(golden.inputs), filesContent(golden.outputs), labelsContent(golden)]);
 }
 
@@ -240,7 +234,12 @@ export function interfaceOf(
 			const shapes = cases.flatMap((one) => own(one[side], name) ?? []).map((file: TensorFile) => file.shape);
 			return { name, kind: "tensor", dtype: fromDType(dtype), dims: given ?? commonSizes(shape, shapes) };
 		});
-	const carried = stateOf(sequence);
+	const carried = Object.entries(sequence?.state ?? {}).flatMap(([name, one]) => {
+		const { output, dtype, shape, axis, batch } = one;
+		if (dtype === undefined || shape === undefined) return [];
+		const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
+		return [{ name, output, value: { kind: "tensor", dtype: fromDType(dtype), dims } as const }];
+	});
 	const open = { ...sequence?.each, ...sequence?.all, ...sequence?.outputs };
 	const perStep = (value: OnnxValue): OnnxValue => {
 		const dims = value.dims?.map((dim, axis) =>
@@ -248,30 +247,21 @@ export function interfaceOf(
 		);
 		return { ...value, dims: dims ?? null };
 	};
-	const inputs = [...valuesOf("inputs").map(perStep), ...carried.inputs];
-	const outputs = [...valuesOf("outputs").map(perStep), ...carried.outputs];
+	const inputs = [
+		...valuesOf("inputs").map(perStep),
+		...carried.map(({ name, value }) => ({ name, ...value })),
+	];
+	const outputs = [
+		...valuesOf("outputs").map(perStep),
+		...carried.map(({ output, value }) => ({ name: output, ...value })),
+	];
 	return {
 		...{ bytes: 0, irVersion: 0, producer: "", producerVersion: "", opsets: {}, functions: [] },
 		graph: { name: "", inputs, outputs, nodes: [], initializers: [], valueInfo: [], subgraphs: [] },
 	};
 }
 
-function stateOf(sequence: Sequence | undefined): Record<"inputs" | "outputs", OnnxValue[]> {
-	const begun = Object.entries(sequence?.state ?? {}).flatMap(
-		([input, { output, dtype, shape, axis, batch }]) => {
-			if (dtype === undefined || shape === undefined) return [];
-			const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
-			const value = { kind: "tensor", dtype: fromDType(dtype), dims } as const;
-			return [{ input: { name: input, ...value }, output: { name: output, ...value } }];
-		},
-	);
-	return { inputs: begun.map(({ input }) => input), outputs: begun.map(({ output }) => output) };
-}
-
-function commonSizes(
-	first: readonly number[],
-	all: readonly (readonly number[])[],
-): readonly OnnxDim[] | null {
+function commonSizes(first: readonly number[], all: readonly (readonly number[])[]) {
 	if (all.some(({ length }) => length !== first.length)) return null;
 	return first.map((size, axis) => (all.every((shape) => shape[axis] === size) ? size : null));
 }

@@ -236,7 +236,7 @@ function divergenceTerm(logP: number, logQ: number) {
 }
 
 /** Subtracts the maximum, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
-function logSoftmax(logits: Float64Array): Float64Array {
+function logSoftmax(logits: Float64Array) {
 	let max = -Infinity;
 	for (const value of logits) max = Math.max(max, value);
 	const below = logits.map((value) => (value === max ? 0 : value - max));
@@ -260,7 +260,7 @@ function logProbabilities(
 
 const sumTolerance = 1e-2;
 
-function probabilities(values: Float64Array): Float64Array {
+function probabilities(values: Float64Array) {
 	const sum = values.reduce((total, value) => total + value, 0);
 	const isDistribution = Math.abs(sum - 1) <= sumTolerance && values.every((value) => value >= 0);
 	return values.map((value) => (isDistribution ? value / sum : NaN));

@@ -118,7 +118,7 @@ export function firstStep(sequence: Sequence, inputs: Tensors): Tensors {
 	return { ...cutInputs(sequence, inputs, span), ...beginning(sequence, inputs) };
 }
 
-function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span): Tensors {
+function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span) {
 	const cut = Object.entries(inputs).map(([name, tensor]) => {
 		const [single, grown] = [own(each, name), own(all, name)];
 		if (single !== undefined) return [name, cutRanges(tensor, single, [[from, to]])];
@@ -143,10 +143,7 @@ function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, in
 	return shape.map((size, at) => (at === batch ? rows : size));
 }
 
-function joinSteps(
-	{ outputs: axes = {}, state }: Sequence,
-	steps: readonly Tensors[],
-): Record<string, Tensor> {
+function joinSteps({ outputs: axes = {}, state }: Sequence, steps: readonly Tensors[]) {
 	const given = new Set(Object.values(state).map(({ output }) => output));
 	const names = Object.keys(steps[0] ?? {}).filter((name) => !given.has(name));
 	return Object.fromEntries(

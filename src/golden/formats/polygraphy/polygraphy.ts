@@ -44,7 +44,7 @@ function feedOf(value: unknown, file: RunFile) {
 	throw tensorInvalid(file, "arrays by name", "something else");
 }
 
-function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
+function iterationsOf(value: unknown, file: RunFile) {
 	const list = fieldOf(value, "lst");
 	if (!Array.isArray(list)) throw tensorInvalid(file, "Polygraphy's inputs or RunResults", "other JSON");
 	const runners = list.filter(
@@ -61,7 +61,7 @@ function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 }
 
 /** Pickles of torch are programs, and are never loaded. */
-function npyOf(value: unknown, file: RunFile): Uint8Array {
+function npyOf(value: unknown, file: RunFile) {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
 		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||

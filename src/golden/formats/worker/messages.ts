@@ -177,7 +177,7 @@ function isNumbers(value: unknown): value is number[] {
 }
 
 /** Little-endian binary64, so many of each; null unless the payload has exactly these. */
-function columnsOf(counts: readonly number[], payload: Uint8Array): Float64Array[] | null {
+function columnsOf(counts: readonly number[], payload: Uint8Array) {
 	const total = counts.reduce((sum, count) => sum + count, 0);
 	if (!counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return null;
 	if (payload.length !== 8 * total) return null;

@@ -163,7 +163,7 @@ function failsCase(
 	const golden = trial.manifest.cases[index];
 	const expected = trial.reference[index];
 	if (golden === undefined || expected === undefined) return false;
-	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
+	const pick = <Value>(all: Readonly<Record<string, Value>>) =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const { state } = judgeCase({
 		...anyEngine(trial, precision),
