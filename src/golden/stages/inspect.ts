@@ -21,6 +21,7 @@ import {
 	defaultLeastShares,
 	emptyRecord,
 	findSensitivityWeaknesses,
+	isUnfinished,
 	withOutputDefects,
 } from "../core/record/defects/record.ts";
 import { roundedPrecisions } from "../core/record/limits.ts";
@@ -115,8 +116,7 @@ function findingsOf(manifest: GoldenManifest & { sensitivity: SensitivityRecord 
 	});
 	if (noiseFloor === undefined)
 		found.push(warn("its noise floor was not measured, so its limits may be too close to the noise"));
-	if (record.state === "untested" || record.state === "unfinished")
-		found.push(warn("its sensitivity to weight defects was not tested completely"));
+	if (isUnfinished(manifest)) found.push(warn("its sensitivity to weight defects was not tested completely"));
 	return found;
 }
 

@@ -60,7 +60,7 @@ export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
 	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
 
-function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
+export function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
 	const modelChanged = manifest.model.sha256 !== modelSha256;
 	return { model, engine, precision, case: caseId, golden: manifest.goldenId, modelChanged };
 }

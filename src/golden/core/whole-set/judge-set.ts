@@ -16,7 +16,7 @@ import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } fro
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparator } from "../compare/comparators.ts";
 import { makePair } from "../compare/difference.ts";
 import { existingGrowthChecks, growthRule } from "../compare/growth.ts";
-import type { CaseInput } from "../compare/judge.ts";
+import { aboutCase, type CaseInput } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";
@@ -36,7 +36,7 @@ export interface SetWatch {
 }
 
 export function watchSet(ref: SetRef): SetWatch | null {
-	const { manifest, model, engine, precision } = ref;
+	const { manifest, precision } = ref;
 	const sums = sumsOf(manifest, ref);
 	if (sums.length === 0) return null;
 	const baseSums = sumsOf(manifest, { ...ref, precision: ref.basePrecision ?? precision });
@@ -50,10 +50,9 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			baseIsWhole = baseIsWhole && addAll(baseSums, golden, sides?.expected, sides?.base);
 		},
 		verdict() {
-			const modelChanged = manifest.model.sha256 !== ref.modelSha256;
-			if (modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const set = { case: wholeSet, scope: "set" as const, cases: seen };
-			const about = { model, engine, precision, ...set, golden: manifest.goldenId, modelChanged };
+			const own = aboutCase({ ...ref, caseId: wholeSet });
+			if (own.modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
+			const about = { ...own, scope: "set" as const, cases: seen };
 			if (lost.length > 0 || seen === 0) {
 				const first = quoteName(lost[0] ?? "");
 				const some = `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;
