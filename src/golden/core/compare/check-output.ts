@@ -17,17 +17,14 @@ import {
 	toNumeric,
 	worstOf,
 } from "./checks.ts";
-import { type Comparator, resolveComparators } from "./comparators.ts";
+import { type Comparator, type ResolveContext, resolveComparators } from "./comparators.ts";
 import { makePair } from "./difference.ts";
 import { metrics } from "./registry.ts";
 import { toleranceAt } from "./tolerances.ts";
 
-interface OutputContext {
+interface OutputContext extends Omit<ResolveContext, "expected"> {
 	spec: GoldenOutput | undefined;
-	precision: Precision;
 	basePrecision?: Precision | undefined;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	labels?: readonly number[] | undefined;
 	answers?: readonly CommandAnswer[] | undefined;
 	positionOf?: ((step: number) => number) | undefined;
 }

@@ -114,10 +114,7 @@ interface Sum {
 	allowed(): number;
 }
 
-interface SumContext {
-	precision: Precision;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-}
+type SumContext = Pick<CaseInput, "precision" | "relativeL2">;
 
 function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
