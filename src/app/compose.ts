@@ -101,34 +101,29 @@ export function compose(
 	};
 }
 
-function onnxRuntimeOptions(
-	config: Pick<Config, "onnxruntime" | "measure">,
-	world: World,
+export function onnxRuntimeOptions(
+	config: { onnxruntime: Config["onnxruntime"]; measure: Pick<Config["measure"], "threads"> },
+	world: Omit<World, "progress" | "trtexec">,
 	processes: Processes,
 ) {
+	const { environment, cwd, onnxruntimeFolder } = world;
 	return {
 		flavour: config.onnxruntime,
-		...nativePlace(world),
+		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
+		// A pull request writes the files of a workflow's workspace.
+		untrustedFolder: environment.isActions ? environment.workspace : undefined,
 		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(world.environment),
+		cacheFolder: cacheFolder(environment),
 		processes,
 		threads: config.measure.threads,
-		registry: world.environment.registry,
+		registry: environment.registry,
 	};
 }
 
 export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
-}
-
-/** A pull request writes the files of a workflow's workspace. */
-export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
-	return {
-		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
-		untrustedFolder: environment.isActions ? environment.workspace : undefined,
-	};
 }
 
 function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment) {

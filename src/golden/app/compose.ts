@@ -8,7 +8,7 @@ import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
-import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
+import { onnxRuntimeOptions } from "../../app/compose.ts";
 import { stopOnSignals } from "../../app/signals.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { version } from "../../app/version.ts";
@@ -16,7 +16,7 @@ import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";
-import type { TensorPacker } from "../core/manifest/draft.ts";
+import type { PackTensor } from "../core/manifest/draft.ts";
 
 export interface GoldenPorts {
 	files: Files;
@@ -26,7 +26,7 @@ export interface GoldenPorts {
 	clock: Clock;
 	progress: Progress;
 	processes: Processes;
-	packer: TensorPacker;
+	pack: PackTensor;
 }
 
 /** Outputs of slow cases, for a recording that goes on. */
@@ -42,22 +42,15 @@ export async function withGoldenPorts<Result>(
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
 	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
-	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
-	const cache = cacheFolder(environment);
 	const letGo = stopOnSignals(() => void processes.killAll());
+	const place = { ...terminal, onnxruntimeFolder };
+	const options = onnxRuntimeOptions({ onnxruntime, measure: { threads: 1 } }, place, processes);
+	const folder = join(options.cacheFolder, "cases");
 	const reference = onnxRuntimeReference({
-		flavour: onnxruntime,
-		...nativePlace({ ...terminal, onnxruntimeFolder }),
+		...options,
 		onNative: (note) => terminal.err(`note: ${note}\n`),
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cache,
-		processes,
-		threads: 1,
-		registry: environment.registry,
-		kept: { store: entryStore({ folder: join(cache, "cases"), maxBytes: maxKeptBytes }), version },
+		kept: { store: entryStore({ folder, maxBytes: maxKeptBytes }), version },
 	});
 	const ports: GoldenPorts = {
 		files: fileStore(),
@@ -67,12 +60,9 @@ export async function withGoldenPorts<Result>(
 		clock: systemClock(),
 		progress,
 		processes,
-		packer: {
-			ending: "npy",
-			pack: (tensor) => {
-				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: hashOfBytes(bytes) };
-			},
+		pack: (tensor) => {
+			const bytes = encodeNpy(tensor);
+			return { bytes, sha256: hashOfBytes(bytes) };
 		},
 	};
 	try {

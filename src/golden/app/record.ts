@@ -182,7 +182,7 @@ function assembleGolden(
 	{ answers, noise, rounding, unfinished }: Evidence,
 	limits: Limits,
 	{ options, model, old, reused, found, completes, author }: Recording,
-	ports: Pick<GoldenPorts, "packer" | "reference" | "clock">,
+	ports: Pick<GoldenPorts, "pack" | "reference" | "clock">,
 ) {
 	const { cases, variant, version } = answers;
 	const { goldenId, revision } =
@@ -190,7 +190,7 @@ function assembleGolden(
 			? { goldenId: old.goldenId, revision: revisionOf(old) }
 			: nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
-	const packed = cases.map((one) => packCase(one, folder, ports.packer));
+	const packed = cases.map((one) => packCase(one, folder, ports.pack));
 	const { policy, calibration } = old ?? {};
 	const outputs = options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs;
 	const manifest: GoldenManifest = {

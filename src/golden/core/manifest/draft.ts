@@ -33,10 +33,8 @@ export interface TensorToWrite {
 	bytes: Uint8Array;
 }
 
-export interface TensorPacker {
-	ending: string;
-	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
-}
+/** As .npy. */
+export type PackTensor = (tensor: Tensor) => { bytes: Uint8Array; sha256: string };
 
 export function revisionFolder(revision: number): string {
 	return `r${revision}`;
@@ -54,14 +52,13 @@ export function nextRevision(
 export function packCase(
 	recorded: RecordedCase,
 	folder: string,
-	packer: TensorPacker,
+	pack: PackTensor,
 ): { golden: GoldenCase; files: TensorToWrite[] } {
 	const files: TensorToWrite[] = [];
 	const { id, tags, inputs, outputs, labels, pictures = {} } = recorded;
 	const fileOf = (name: string, tensor: Tensor, prefix: "in" | "out"): TensorFile => {
 		const picture = prefix === "in" ? own(pictures, name) : undefined;
-		const { bytes, sha256 } = picture ?? packer.pack(tensor);
-		const { ending } = picture ?? packer;
+		const { bytes, sha256, ending } = picture ?? { ending: "npy", ...pack(tensor) };
 		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
 		files.push({ path, bytes });
 		const { preprocess, tensorSha256 } = picture ?? {};
