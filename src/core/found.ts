@@ -18,6 +18,17 @@ export function describeJsonFault(cause: unknown): string {
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
 
+/** undefined: not JSON in UTF-8. */
+export function parseJson(source: string | Uint8Array): unknown {
+	try {
+		return JSON.parse(
+			typeof source === "string" ? source : new TextDecoder("utf-8", { fatal: true }).decode(source),
+		);
+	} catch {
+		return undefined;
+	}
+}
+
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 	return isObject(value) ? value : {};
 }

@@ -1,6 +1,6 @@
 // Frames between trtgate and the golden worker: a prefix, a JSON header, and a payload; worker/README.md describes them.
 
-import { isObject } from "../../../core/found.ts";
+import { isObject, parseJson } from "../../../core/found.ts";
 
 const protocolVersion = 1;
 
@@ -98,12 +98,7 @@ function readPrefix(bytes: Uint8Array, payloadLimit: number) {
 }
 
 function parseHeader(bytes: Uint8Array) {
-	let value: unknown;
-	try {
-		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch {
-		throw new BrokenStream("a header is not JSON");
-	}
+	const value = parseJson(bytes);
 	if (isObject(value)) return value;
-	throw new BrokenStream("a header is not an object");
+	throw new BrokenStream(`a header is not ${value === undefined ? "JSON" : "an object"}`);
 }
