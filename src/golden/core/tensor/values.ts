@@ -1,6 +1,6 @@
 // Reads a tensor in chunks, as binary64 for every dtype, and two tensors row by row along an axis.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
-import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
+import { isPacked, nibbleAt, valueTable } from "./small-numbers.ts";
 import { axisFromStart, elementBytes, elementCount, isFloating, type Sides, type Tensor } from "./tensor.ts";
 
 export const chunkElements = 65_536;
@@ -24,11 +24,6 @@ const plainViews: Partial<Record<DType, ViewOf<ArrayLike<number>>>> = {
 	int8: Int8Array,
 	uint8: Uint8Array,
 };
-const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array) => void>> = {
-	float16: decodeHalf,
-	bfloat16: decodeBrainFloat,
-};
-
 /** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number) {
 	const size = elementBytes[dtype];
@@ -39,7 +34,7 @@ function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start:
 
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
-	const fill = filler(tensor, scratch.length);
+	const fill = filler(tensor);
 	return (start, count) => {
 		const out = scratch.subarray(0, count);
 		fill(out, start);
@@ -52,7 +47,7 @@ export function numberReader(tensor: Tensor): ChunkReader<Float32Array | Float64
 	return (start, count) => viewChunk(tensor, Float32Array, start, count);
 }
 
-function filler(tensor: Tensor, longest: number): (out: Float64Array, start: number) => void {
+function filler(tensor: Tensor): (out: Float64Array, start: number) => void {
 	const { dtype, data } = tensor;
 	const Plain = plainViews[dtype];
 	if (Plain) return (out, start) => out.set(viewChunk(tensor, Plain, start, out.length));
@@ -62,22 +57,13 @@ function filler(tensor: Tensor, longest: number): (out: Float64Array, start: num
 			const values = viewChunk(tensor, Long, start, out.length);
 			for (let i = 0; i < out.length; i += 1) out[i] = Number(values[i]);
 		};
-	const decode = halfDecoders[dtype];
-	if (decode) {
-		const scratch = new Float32Array(longest);
-		return (out, start) => {
-			const values = scratch.subarray(0, out.length);
-			decode(viewChunk(tensor, Uint16Array, start, out.length), values);
-			out.set(values);
-		};
-	}
-	const table = isSmall(dtype)
-		? smallValues(dtype)
-		: Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
+	const table = valueTable(dtype);
 	const packed = isPacked(dtype);
+	const View = elementBytes[dtype] === 2 ? Uint16Array : Uint8Array;
 	return (out, start) => {
+		const bits = packed ? null : viewChunk<Uint16Array | Uint8Array>(tensor, View, start, out.length);
 		for (let i = 0; i < out.length; i += 1)
-			out[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
+			out[i] = table[bits === null ? nibbleAt(data, start + i) : (bits[i] as number)] as number;
 	};
 }
 
