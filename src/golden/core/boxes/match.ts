@@ -53,19 +53,19 @@ function pairGreedily(expected: readonly Detection[], got: readonly Detection[],
 }
 
 function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
-	if (expected.length === 0 || got.length === 0) return [];
-	const turned = expected.length > got.length;
-	const [rows, columns] = turned ? [got, expected] : [expected, got];
-	const gains = rows.map((row) =>
-		Float64Array.from(columns, (column) => {
-			const iou = overlap(row, column);
+	const columns = Math.max(expected.length, got.length);
+	const gains = expected.map((wanted) =>
+		Float64Array.from({ length: columns }, (_, column) => {
+			const box = got[column];
+			const iou = box === undefined ? 0 : overlap(wanted, box);
 			return iou >= least ? iou : 0;
 		}),
 	);
-	return assignColumns(gains).flatMap((column, index) => {
-		const [row, other, iou] = [rows[index], columns[column], gains[index]?.[column] ?? 0];
-		if (row === undefined || other === undefined || iou === 0) return [];
-		return [turned ? { expected: other, got: row, iou } : { expected: row, got: other, iou }];
+	return assignColumns(gains).flatMap((column, row) => {
+		const [wanted, box, iou] = [expected[row], got[column], gains[row]?.[column] ?? 0];
+		return wanted === undefined || box === undefined || iou === 0
+			? []
+			: [{ expected: wanted, got: box, iou }];
 	});
 }
 
