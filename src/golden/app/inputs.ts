@@ -68,16 +68,10 @@ export function inputPorts(
 	});
 }
 
-interface InputRecipe {
-	specs: readonly GeneratorSpec[];
-	role: DefaultGenerator["role"] | "given";
-	why?: string;
-}
-
 export interface Recipes {
 	inputs: readonly InputPort[];
 	seed: number;
-	byInput: ReadonlyMap<string, InputRecipe | null>;
+	byInput: ReadonlyMap<string, DefaultGenerator | null>;
 }
 
 interface Generating {
@@ -94,7 +88,7 @@ export function recipesOf(inputs: readonly InputPort[], { model, seed, generator
 		...port,
 		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
 	}));
-	const byInput = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
+	const byInput = defaultGenerators(sized, values);
 	for (const text of generators) {
 		const parsed = parseGenerator(text);
 		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
@@ -105,7 +99,7 @@ export function recipesOf(inputs: readonly InputPort[], { model, seed, generator
 				`Its inputs are ${names.map((name) => quoteName(name)).join(", ")}.`,
 			);
 		const specs = parsed.specs.map((spec) => withRange(spec, input, values.get(input)));
-		byInput.set(input, { role: "given", specs });
+		byInput.set(input, { role: "setting", specs });
 	}
 	return { inputs, seed, byInput };
 }

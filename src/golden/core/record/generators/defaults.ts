@@ -18,7 +18,7 @@ export interface InputToFill {
 
 export interface DefaultGenerator {
 	role: "data" | "setting";
-	specs: readonly [GeneratorSpec];
+	specs: readonly GeneratorSpec[];
 	why?: string;
 }
 
