@@ -240,11 +240,7 @@ async function runVariant(
 }
 
 /** Of the cases, up to the first that its time ended; null if the run or a case failed otherwise. */
-export function doneOutputs(
-	result:
-		| Pick<InferResult & { state: "done" }, "state" | "cases">
-		| { state: "failed"; failure: ToolFailure },
-): RunOutputs | null {
+function doneOutputs(result: InferResult): RunOutputs | null {
 	if (result.state === "failed") return isLate(result) ? [] : null;
 	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	return outputs.length < result.cases.length ? null : outputs;

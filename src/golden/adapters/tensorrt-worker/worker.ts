@@ -19,7 +19,7 @@ import type { ToolFailure } from "../../../ports/world.ts";
 import { encodeHeader } from "../../formats/worker/frames.ts";
 import { createConversation, encodeFitting, type Outcome } from "./conversation.ts";
 
-export interface TensorRtWorkerOptions {
+interface TensorRtWorkerOptions {
 	python: string;
 	workerPath: string;
 	processes: Processes;

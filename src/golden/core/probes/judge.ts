@@ -13,7 +13,7 @@ import type { PlannedProbe, ProbePlan } from "./plan.ts";
 export type ProbeAnswer =
 	| { state: "done"; outputs: Tensors }
 	| { state: "failed"; message: string; code?: string | undefined };
-export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
+type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 export interface JudgedProbe {
 	probe: ProbeName;

@@ -18,7 +18,7 @@ import { judgeSet, type SetRef } from "../whole-set/judge-set.ts";
 import { floorOf, type RunOutputs, usualRoundings } from "./noise-floor.ts";
 
 const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
-export type Emulated = keyof typeof emulated;
+type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
 export type Rounded = Emulated | "fp32";

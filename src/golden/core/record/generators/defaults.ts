@@ -100,7 +100,7 @@ function constant(value: number): GeneratorSpec {
 	return { kind: "const", range: [value, value] };
 }
 
-export function looksLikePicture(shape: readonly number[]): boolean {
+function looksLikePicture(shape: readonly number[]): boolean {
 	const { channels, height, width } = imageLayout(shape);
 	return shape.length === 4 && [1, 3, 4].includes(channels) && height >= 8 && width >= 8;
 }
