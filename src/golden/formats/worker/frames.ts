@@ -29,13 +29,8 @@ export function encodeHeader(header: Header, payloadBytes = 0): Uint8Array {
 	return bytes;
 }
 
-interface FrameDecoder {
-	push(chunk: Uint8Array): RawFrame[];
-	broken(): string | null;
-}
-
 /** Lengths are checked before bytes are collected for them. */
-export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
+export function createFrameDecoder(limits: { payloadBytes: number }) {
 	let frames: RawFrame[] = [];
 	let fault: string | null = null;
 	const reader = readFrames(limits.payloadBytes, (frame) => frames.push(frame));
@@ -43,7 +38,7 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 	let pieces: Uint8Array[] = [];
 	let bytes = 0;
 	return {
-		push(chunk) {
+		push(chunk: Uint8Array) {
 			frames = [];
 			if (bytes === 0) pieces = [];
 			pieces.push(chunk);

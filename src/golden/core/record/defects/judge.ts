@@ -36,23 +36,18 @@ export interface DefectVerdict {
 	change: number;
 }
 
-interface DefectWatch {
-	/** @returns whether the verdict is settled, so that the other cases need not run. */
-	see(index: number, outputs: Tensors): boolean;
-	verdict(): DefectVerdict;
-}
-
 /** A defect that stays below half of the smallest change that counts is given up after this many cases. */
 const enoughCases = 3;
 
-export function watchDefect(trial: Trial): DefectWatch {
+export function watchDefect(trial: Trial) {
 	const watched = precisionsOf(trial).map((precision) => ({ precision, times: 0, noticed: false }));
 	// Nearly every defect fails relative L2, which takes a twentieth of SSIM's time.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
 	const seen = new Map<number, Tensors>();
 	let change = 0;
 	return {
-		see(index, outputs) {
+		/** @returns whether the verdict is settled, so that the other cases need not run. */
+		see(index: number, outputs: Tensors) {
 			seen.set(index, outputs);
 			const names = changedNames(trial, index, outputs);
 			const changes = names.flatMap((name) => changesOf(trial, index, name, outputs[name]));
@@ -67,7 +62,7 @@ export function watchDefect(trial: Trial): DefectWatch {
 			const isStill = seen.size >= enoughCases;
 			return watched.every(({ times, noticed }) => noticed || (isStill && times < rules.room / 2));
 		},
-		verdict() {
+		verdict(): DefectVerdict {
 			const isWhole = seen.size === trial.reference.length;
 			const states = watched.map(({ precision, times, noticed }): [Precision, DefectState] => {
 				if (times <= rules.room) return [precision, "unmoved"];
