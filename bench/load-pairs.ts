@@ -15,7 +15,7 @@ import { gate } from "../src/app/gate.ts";
 import { gpuWatch } from "../src/app/gpu.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 import { defaultMeasure, defaultSettings } from "../src/core/config/defaults.ts";
-import { closedLoopMs, judgePoint, type LoadRun, type ServedRun } from "../src/core/load/measured.ts";
+import { closedLoopMs, expectedP99Ms, judgePoint, type ServedRun } from "../src/core/load/measured.ts";
 import { quantile } from "../src/core/stats/quantile.ts";
 import { uniformSource } from "../src/core/stats/random.ts";
 import { childEnvironment, readEnvironment } from "../src/host/adapters/github/env.ts";
@@ -25,15 +25,13 @@ const looks = [5, 8];
 const blockSize = 8;
 const options = { minimalEffect: 0.1, looks, share: 1 };
 
-interface Served {
-	arm: Arm;
-	serviceMs: number[];
-	load: LoadRun;
-}
+/** By the first arrival, which tells the schedules of pairs apart; a pair that the gate repeats replaces the former. */
+type Served = Record<Arm, Map<number, ServedRun>>;
 
 /** trtexec's runs only tell the capacity: each side is timed once. What the worker says is kept. */
-function watched(backend: Backend, served: Served[]): Backend {
+function watched(backend: Backend, served: Served): Backend {
 	const timed = new Map<Arm, MeasureResult>();
+	let aloneMs: number | undefined;
 	return {
 		...backend,
 		async measure(job) {
@@ -49,18 +47,23 @@ function watched(backend: Backend, served: Served[]): Backend {
 					: [];
 			const runs = figures.flatMap((one) => (one && "latencyMs" in one ? [one] : []));
 			const [closed, load] = runs;
-			if (closed && load) {
-				const serviceMs = closedLoopMs(closed, 1);
-				served.push({ arm: job.engine.arm, serviceMs: [serviceMs], load });
-				process.stderr.write(`${served.length} ${job.engine.arm} ${serviceMs.toFixed(4)} ms\n`);
+			const request = job.cases.at(-1)?.load;
+			if (closed && load && request) {
+				const { arm } = job.engine;
+				const ms = closedLoopMs(closed, 1);
+				aloneMs ??= ms;
+				const run = { arm, pair: 0, serviceMs: [ms], atRates: [load] };
+				const expectedMs = [expectedP99Ms(request, [{ batch: 1, ms: aloneMs }])];
+				served[arm].set(request.arrivalsMs[0] ?? 0, { ...run, expectedMs });
+				process.stderr.write(`${served[arm].size} ${arm} ${ms.toFixed(4)} ms\n`);
 			}
 			return result;
 		},
 	};
 }
 
-async function record(cwd: string, trtexec?: string): Promise<Served[]> {
-	const served: Served[] = [];
+async function record(cwd: string, trtexec?: string): Promise<Served> {
+	const served: Served = { base: new Map(), head: new Map() };
 	const environment = readEnvironment(process.env);
 	const processes = createProcesses({ env: { ...childEnvironment(), CUDA_DEVICE_ORDER: "PCI_BUS_ID" } });
 	const { backend, gpu } = chosenMachine({
@@ -93,17 +96,18 @@ async function record(cwd: string, trtexec?: string): Promise<Served[]> {
 }
 
 /** As the gate does: looks at five pairs, and at eight where that does not decide. */
-function verdictOf(runs: readonly { run: ServedRun; load: LoadRun }[]): string {
+function verdictOf(runs: readonly ServedRun[]): string {
 	let verdict = "";
 	for (const look of looks) {
-		const { comparison } = judgePoint({ share: null, ratePerSecond: 0 }, runs.slice(0, 2 * look), options);
+		const seen = { runs: runs.slice(0, 2 * look), index: 0 };
+		const { comparison } = judgePoint({ share: null, ratePerSecond: 0 }, seen, options);
 		verdict = comparison.verdict;
 		if (shouldStop(comparison)) break;
 	}
 	return verdict;
 }
 
-type Pair = readonly { run: ServedRun; load: LoadRun }[];
+type Pair = readonly ServedRun[];
 
 function tally(name: string, blocks: readonly (readonly Pair[])[]) {
 	const verdicts = blocks.map((block) => verdictOf(block.flat()));
@@ -128,17 +132,24 @@ function randomBlocks(pairs: readonly Pair[], count: number): Pair[][] {
 }
 
 const served = await record(resolve(process.argv[2] ?? ""), process.argv[3]);
-const runs = (["base", "head"] as const).map((arm) => served.filter((one) => one.arm === arm));
-const paired = Array.from(
-	{ length: Math.min(...runs.map(({ length }) => length)) },
-	(_, pair): Pair =>
-		runs.map((own) => {
-			const { arm, serviceMs, load } = own[pair]!;
-			return { run: { arm, pair, serviceMs, atRates: [load] }, load };
-		}),
-);
+const paired = [...served.base].flatMap(([arrival, base], pair): Pair[] => {
+	const head = served.head.get(arrival);
+	return head === undefined
+		? []
+		: [
+				[
+					{ ...base, pair },
+					{ ...head, pair },
+				],
+			];
+});
 for (const pair of paired)
-	console.log(pair.map(({ load }) => quantile(load.latencyMs.slice().sort(), 0.99).toFixed(4)).join(" "));
+	console.log(
+		pair
+			.flatMap(({ atRates }) => atRates.map(({ latencyMs }) => quantile(latencyMs.slice().sort(), 0.99)))
+			.map((ms) => ms.toFixed(4))
+			.join(" "),
+	);
 const starts = paired.map((_, index) => index).filter((index) => index + blockSize <= paired.length);
 const blockAt = (from: number) => paired.slice(from, from + blockSize);
 tally("blocks of 8", starts.filter((from) => from % blockSize === 0).map(blockAt));

@@ -28,8 +28,11 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	timeoutMs: number;
 	/** The assets' calibration cases, read one by one. @throws ConfigError. */
 	calibrationCases?: AsyncIterable<InferCase>;
-	/** In place of a build: the path of a plan that something else builds. @throws ConfigError, ToolError. */
-	ownPlan?: (() => Promise<string>) | undefined;
+	/**
+	 * In place of a build: the path of a plan that something else builds, perhaps with kernel timings in a file that the
+	 * sides of a run share. @throws ConfigError, ToolError.
+	 */
+	ownPlan?: ((timingCache: string | undefined) => Promise<string>) | undefined;
 	onPhase?(phase: string): void;
 }
 

@@ -100,7 +100,13 @@ export interface Shell {
 	run(
 		command: PrepareConfig,
 		/** `what`: begins the sentence of a failure; `The prepare command` by default. */
-		options: { cwd: string; logPath: string; timeoutMs: number; what?: string },
+		options: {
+			cwd: string;
+			logPath: string;
+			timeoutMs: number;
+			what?: string;
+			variables?: Record<string, string>;
+		},
 	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
 }
 

@@ -138,7 +138,8 @@ async function buildOne(
 	};
 	const { build } = spec.engine;
 	const folder = input.folders[arm] ?? "";
-	const ownPlan = build && (() => getPlan(build, { ...job, id: spec.id, folder }, ports));
+	const ownPlan =
+		build && ((timingCache?: string) => getPlan(build, { ...job, id: spec.id, folder, timingCache }, ports));
 	const record = await buildOrRefuse(ports.backend, { ...job, ownPlan });
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { ...recipe, record, path: record.enginePath } };
@@ -171,6 +172,14 @@ function notBuilt(
 	return { ...of, state, durationMs: 0, warnings: [] };
 }
 
+/** Of a base and a head. */
+export function samenessOf([base, head]: readonly BuiltEngine[]) {
+	return {
+		isSameModel: base?.model.sha256 === head?.model.sha256,
+		isUpgrade: base?.record.recipe?.["tensorrt"] !== head?.record.recipe?.["tensorrt"],
+	};
+}
+
 /** If there is a base, reports only warnings that are new in the head. */
 export async function warnOfLayers(
 	{ base, head }: { base: BuiltEngine | undefined; head: BuiltEngine },
@@ -185,7 +194,8 @@ export async function warnOfLayers(
 	const engines = { base: await modelOf(base), head: await modelOf(head) };
 	if (engines.head === null) return [];
 	const both = engines.base === null ? null : { base: engines.base, head: engines.head };
-	const rows = both === null ? [] : diffEngines(both, { gpu: null, enginesMs: null }).rows;
+	const known = { gpu: null, enginesMs: null, ...(base && samenessOf([base, head])) };
+	const rows = both === null ? [] : diffEngines(both, known).rows;
 	return criticalWarnings({ base: engines.base, head: engines.head }, rows).map(
 		({ class: kind, count, text }) => ({ class: kind, count, example: text, ...(both && { isNew: true }) }),
 	);

@@ -4,12 +4,12 @@ import {
 	growthState,
 	growthText,
 	judgeGrowth,
+	judgeStarts,
 	type Start,
 	summarizeStarts,
-	totalMs,
 	type WorkerFigures,
 } from "../core/compare/lifetime.ts";
-import { judgePairs, shouldStop } from "../core/compare/verdict.ts";
+import { shouldStop } from "../core/compare/verdict.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordError, ToolError } from "../core/errors.ts";
 import { fillInput } from "../core/fill.ts";
@@ -83,7 +83,7 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 		const { looks } = input.measure;
 		const { warn, fail = 0.1 } = engine.gates.startUp;
 		const options = { minimalEffect: warn ?? fail, looks, share: 1 / family };
-		const judge = (starts: Starts) => judgePairs(pairsOf(starts), options);
+		const judge = (starts: Starts) => judgeStarts(starts, options);
 		const isSame = isIdentical(timed, input.measure);
 		const starts: Starts = isSame ? { base: [], head: [] } : await startPairs(timed, looks, [observe, judge]);
 		const known = isSame ? identicalEngines(timed, "timed") : timed.base ? {} : input.noBase(timed);
@@ -95,11 +95,6 @@ export function timeStarts(input: MeasureInput, ports: LifetimePorts): AsyncGene
 }
 
 type Starts = Record<Arm, Start[]>;
-
-function pairsOf({ base, head }: Starts) {
-	const [bases = [], heads = []] = [base, head].map((own) => own.filter(({ cold }) => !cold).map(totalMs));
-	return bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
-}
 
 /** After the first, to see when the time of a run is steady. */
 const runs = 20;

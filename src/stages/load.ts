@@ -2,6 +2,7 @@
 import type { LoadResult, MeasuredLoad } from "../../generated/result.ts";
 import {
 	closedLoopMs,
+	expectedP99Ms,
 	judgePoint,
 	type LoadRequest,
 	lateReason,
@@ -85,16 +86,13 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
 	const judge = (runs: readonly ServedRun[]) =>
-		points.map((at, index) => {
-			const loads = runs.flatMap((run) => {
-				const one = run.atRates[index];
-				return one === undefined ? [] : [{ run, load: one }];
-			});
-			return judgePoint(at, loads, options);
-		});
-	const run = (at: Paired) => {
+		points.map((at, index) => judgePoint(at, { runs, index }, options));
+	const alone = batches.map((batch, index) => ({ batch, ms: serviceMs[index] ?? NaN }));
+	const run = async (at: Paired): Promise<ServedRun> => {
 		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
-		return serve(target, at, { schedules, input, ports });
+		const served = await serve(target, at, { schedules, input, ports });
+		const requests = schedules.map((arrivalsMs) => ({ ...request, arrivalsMs }));
+		return { ...served, expectedMs: requests.map((one) => expectedP99Ms(one, alone)) };
 	};
 	const isCompared = timed.base !== undefined;
 	const pairing = { looks, firstArms: timed.firstArms, isCompared, run, judge, fault: lateReason };

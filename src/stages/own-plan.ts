@@ -13,6 +13,7 @@ interface PlanJob extends Pick<BuildJob, "logPath" | "timeoutMs"> {
 	id: string;
 	/** Of the side. */
 	folder: string;
+	timingCache?: string | undefined;
 }
 
 const fixOfFile = "Let it write the file that build.plan names, anew in each run.";
@@ -45,12 +46,14 @@ export async function getPlan(build: OwnBuildConfig, job: PlanJob, ports: PlanPo
 
 async function runCommand(
 	build: { command: string; env: readonly string[] },
-	{ id, folder: cwd, logPath, timeoutMs }: PlanJob,
+	{ id, folder: cwd, logPath, timeoutMs, timingCache }: PlanJob,
 	ports: PlanPorts,
 ) {
 	const log = logPath.replace(/(\.log)?$/, "-command.log");
 	const what = `The build command of ${id}`;
-	const result = await ports.shell.run(build, { cwd, logPath: log, timeoutMs, what });
+	const variables = timingCache && { TRTGATE_TIMING_CACHE: timingCache };
+	const options = { cwd, logPath: log, timeoutMs, what, ...(variables && { variables }) };
+	const result = await ports.shell.run(build, options);
 	if (result.state === "done") return log;
 	const { failure } = result;
 	if (failure.code === "interrupted") throw new ToolError(failure);

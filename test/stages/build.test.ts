@@ -21,7 +21,10 @@ const backend = {
 			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString()).layers,
 		),
 };
-const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;
+const engineAt = (path: string, { tensorrt = "10.6.0", sha256 = path } = {}) => {
+	const model = { sha256, onnx: { graph: null } };
+	return { path, model, record: { recipe: { tensorrt } } } as unknown as BuiltEngine;
+};
 const warned = (base: string | null, head: string) =>
 	warnOfLayers({ base: base === null ? undefined : engineAt(base), head: engineAt(head) }, backend);
 
@@ -52,6 +55,18 @@ it.each([
 it("warnOfLayers finds nothing new in a rebuild, and in what the base has as well", async () => {
 	expect(await warned("det-base", "det-rebuild")).toEqual([]);
 	expect(await warned("det-island", "det-island")).toEqual([]);
+});
+
+it("warnOfLayers blames no model for fusions that another version chose", async () => {
+	const found = (tensorrt: string, sha256: string) => {
+		const [base, head] = [
+			engineAt("det-base", { sha256: "a", tensorrt }),
+			engineAt("det-consumer", { sha256 }),
+		];
+		return warnOfLayers({ base, head }, backend);
+	};
+	expect(await found("8.6.1", "a")).toEqual([]);
+	expect(await found("8.6.1", "b")).toMatchObject([{ class: "fusion-skipped" }]);
 });
 
 it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {

@@ -1,4 +1,4 @@
-import { symlinkSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
@@ -14,8 +14,18 @@ const ports = {
 	shell: userShell(processes, (names) => (names.includes("HF_TOKEN") ? lent : {})),
 };
 
-function planIn(folder: string, build: { command?: string; env?: string[]; plan?: string }) {
-	const job = { id: "net/e", folder, logPath: join(folder, "logs/build.log"), timeoutMs: 600_000 };
+function planIn(
+	folder: string,
+	build: { command?: string; env?: string[]; plan?: string },
+	timingCache?: string,
+) {
+	const job = {
+		id: "net/e",
+		folder,
+		logPath: join(folder, "logs/build.log"),
+		timeoutMs: 600_000,
+		timingCache,
+	};
 	return getPlan({ plan: "out/net.plan", pointer: "", ...build }, job, ports);
 }
 
@@ -32,6 +42,14 @@ it.each([
 ])("getPlan takes a plan that %s", async (_what, files, build) => {
 	const folder = folderWith(files);
 	expect(await planIn(folder, build)).toBe(join(folder, "out/net.plan"));
+});
+
+it("getPlan names the file of kernel timings, if there is one", async () => {
+	const folder = folderWith({ "out/a": "" });
+	const build = { command: 'printf "<$TRTGATE_TIMING_CACHE>" > out/net.plan' };
+	const written = async (timings?: string) => readFileSync(await planIn(folder, build, timings), "utf8");
+	expect(await written("/cache/net.timing")).toBe("</cache/net.timing>");
+	expect(await written()).toBe("<>");
 });
 
 const failed = "plan-failed";

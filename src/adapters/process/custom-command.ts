@@ -68,13 +68,13 @@ export function userShell(
 	lend: (names: readonly string[]) => Record<string, string> = () => ({}),
 ): Shell {
 	return {
-		async run({ command, env }, { cwd, logPath, timeoutMs, what = "The prepare command" }) {
+		async run({ command, env }, { cwd, logPath, timeoutMs, what = "The prepare command", variables }) {
 			const record = await processes.run({
 				argv: shellArgv(command),
 				cwd,
 				logPath,
 				timeoutMs,
-				env: lend(env),
+				env: { ...lend(env), ...variables },
 			});
 			if (record.state === "exited" && record.exitCode === 0) return { state: "done" };
 			return {

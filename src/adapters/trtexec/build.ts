@@ -123,7 +123,9 @@ async function adopt(
 	const { command } = job.spec.engine.build ?? {};
 	if (command !== undefined) job.onPhase?.("running the build command");
 	const started = performance.now();
-	const source = await ownPlan();
+	// Two versions cannot share timings. They are not kept: a command of the head must not choose kernels of a later base.
+	const timings = places.cache && `${places.cache}-${context.trtexec.version.text}`;
+	const source = await ownPlan(timings);
 	const durationMs = command === undefined ? 0 : performance.now() - started;
 	await orWriteError(copyFile(source, places.engine, constants.COPYFILE_FICLONE), places.engine);
 	const once = { warmUpMs: 0, iterations: 1, profile: "profile.json", layers: places.layers };

@@ -1,5 +1,7 @@
 // Judges the life of a process: how long it takes to the first inference, and whether its memory grows.
 import type {
+	Arm,
+	Comparison,
 	GrowthFigureName,
 	GrowthPhase,
 	GrowthState,
@@ -10,6 +12,7 @@ import type { LoadRun, TogetherRun } from "../load/measured.ts";
 import { median } from "../stats/quantile.ts";
 import { theilSen } from "../stats/theil-sen.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
+import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
 /** `runs`: after the first, without pauses. `cold`: the plan was read from the disk. */
 export interface Start {
@@ -34,9 +37,25 @@ export type SoakRequest = Pick<Soak, "phase" | "steps"> & { samples: number; bud
 
 export type WorkerFigures = Start | Soak | LoadRun | TogetherRun;
 
-export function totalMs({ parts }: Start): number {
+function totalMs({ parts }: Start): number {
 	return Object.values(parts).reduce((sum, ms) => sum + ms);
 }
+
+/** Always allowed: as much as processes scatter by. */
+const noticeableMs = 20;
+
+/** Pairs of warm starts, in order. */
+export function judgeStarts(
+	{ base, head }: Record<Arm, readonly Start[]>,
+	options: JudgeOptions,
+): Comparison {
+	const [bases, heads] = [warmMs(base), warmMs(head)];
+	const pairs = bases.flatMap((ms, at) => (heads[at] === undefined ? [] : [{ base: ms, head: heads[at] }]));
+	const noticeable = bases.length === 0 ? 0 : noticeableMs / median(bases);
+	return judgePairs(pairs, { ...options, minimalEffect: Math.max(options.minimalEffect, noticeable) });
+}
+
+const warmMs = (starts: readonly Start[]) => starts.filter(({ cold }) => !cold).map(totalMs);
 
 export function summarizeStarts(starts: readonly Start[]): StartUpStats | null {
 	const [cold, warm] = [starts.filter((start) => start.cold), starts.filter((start) => !start.cold)];

@@ -8,6 +8,8 @@ export interface Pair {
 	base: number;
 	head: number;
 	builds?: { base: number; head: number };
+	/** What both runs would take undisturbed, in the same unit, if pairs have work of their own. */
+	expected?: number;
 }
 
 function scatter(values: readonly number[]) {
@@ -73,8 +75,8 @@ const minExcess = 0.005;
 const minPairs = 5;
 
 /** ln of the geometric mean of both runs, which does not depend on which side was slow. */
-function centre({ base, head }: Pair) {
-	return (Math.log(base) + Math.log(head)) / 2;
+function centre({ base, head, expected = 1 }: Pair) {
+	return (Math.log(base) + Math.log(head)) / 2 - Math.log(expected);
 }
 
 function aboveMiddle(pairs: readonly Pair[]) {

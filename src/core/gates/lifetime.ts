@@ -4,9 +4,6 @@ import { renderVerdict } from "../compare/sentence.ts";
 import type { Config } from "../config/config.ts";
 import { comparedStatus, type Level, openStatus, placeVerdict } from "./figures.ts";
 
-/** Less is within what a disk or another process costs. */
-const noticeableMs = 5;
-
 export function judgeStartUp(
 	{ model, engine, comparison }: StartUpResult,
 	config: Config,
@@ -14,13 +11,10 @@ export function judgeStartUp(
 ): GateResult[] {
 	const { gates } = level;
 	const { warn, fail } = gates.startUp;
-	const { verdict, base = 0, head = Number.POSITIVE_INFINITY } = comparison;
-	const isSmall = verdict === "regressed" && head - base < noticeableMs;
 	const isOff = warn === undefined && fail === undefined;
 	const judged = comparedStatus(comparison, gates.startUp, { gates, isExplained: true });
-	const status = isOff ? null : isSmall ? "pass" : judged;
 	const message = `Time to the first inference: ${renderVerdict(comparison)}`;
-	return placeVerdict(["start-up", status, message], { model, engine }, { config, ...level });
+	return placeVerdict(["start-up", isOff ? null : judged, message], { model, engine }, { config, ...level });
 }
 
 export function judgeMemoryGrowth(

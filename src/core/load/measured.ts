@@ -3,6 +3,7 @@ import type { Arm, Comparison, MeasuredLoad, MeasuredSide } from "../../../gener
 import { type JudgeOptions, judgePairs } from "../compare/verdict.ts";
 import { median, quantile } from "../stats/quantile.ts";
 import { formatLimit, formatMs } from "../text/units.ts";
+import { interpolatedMs, simulateBatcher, type TimedBatch } from "./batcher.ts";
 import { joined, tailBounds } from "./tail.ts";
 
 /** Of one schedule, in ms, with the first items of the case before it as the requests of a batch. */
@@ -36,6 +37,8 @@ export interface ServedRun {
 	pair: number;
 	serviceMs: readonly number[];
 	atRates: readonly LoadRun[];
+	/** At each rate, see `expectedP99Ms`. */
+	expectedMs: readonly number[];
 }
 
 const latenessShare = 0.05;
@@ -58,19 +61,37 @@ export function lateReason(run: ServedRun): string | null {
 	return `requests were sent up to ${formatMs(lateMs)} late (P99), more than ${formatLimit(latenessShare)} of the service time of ${formatMs(serviceMs)}: this machine paces engines that take ${formatMs(lateMs / latenessShare)} or more`;
 }
 
+/** P99 of a schedule if every batch takes the same time; it differs more between schedules than between runs of one. */
+export function expectedP99Ms(
+	{ arrivalsMs, maxBatch, maxDelayMs }: Pick<LoadRequest, "arrivalsMs" | "maxBatch" | "maxDelayMs">,
+	timed: readonly TimedBatch[],
+): number {
+	const queue = { arrivals: arrivalsMs, maxBatch, maxDelayMs, serviceMs: interpolatedMs(timed) };
+	return p99Ms(simulateBatcher(queue));
+}
+
+const p99Ms = (latencyMs: Float64Array) => quantile(latencyMs.slice().sort(), 0.99);
+
 type Point = MeasuredLoad["points"][number];
 
+/** @param index of the rate in the runs. */
 export function judgePoint(
 	at: Pick<Point, "share" | "ratePerSecond">,
-	runs: readonly { run: ServedRun; load: LoadRun }[],
+	{ runs, index }: { runs: readonly ServedRun[]; index: number },
 	options: JudgeOptions,
 ): Point {
-	const of = (arm: Arm) => runs.filter(({ run }) => run.arm === arm);
+	const of = (arm: Arm) =>
+		runs.flatMap((run) => {
+			const load = run.atRates[index];
+			return run.arm === arm && load !== undefined ? [{ run, load }] : [];
+		});
 	const [bases, heads] = [of("base"), of("head")];
-	const tail = ({ load }: { load: LoadRun }) => quantile(load.latencyMs.slice().sort(), 0.99);
 	const pairs = bases.flatMap((base) => {
 		const head = heads.find(({ run }) => run.pair === base.run.pair);
-		return head === undefined ? [] : [{ base: tail(base), head: tail(head) }];
+		const expected = base.run.expectedMs[index] ?? 1;
+		return head === undefined
+			? []
+			: [{ base: p99Ms(base.load.latencyMs), head: p99Ms(head.load.latencyMs), expected }];
 	});
 	const comparison: Comparison = judgePairs(pairs, options);
 	return { ...at, base: sideOf(bases), head: sideOf(heads), comparison };

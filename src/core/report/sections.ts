@@ -34,8 +34,8 @@ import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 export const reportSections: readonly ReportSection[] = [
 	upgradeSection,
 	noticeSection,
-	noteSection,
 	highlightSection,
+	noteSection,
 	partSection,
 	workloadSection,
 	sweepSection,

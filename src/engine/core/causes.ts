@@ -97,6 +97,13 @@ function fusionEvidence({ component: { head }, around }: Changed) {
 	});
 }
 
+/** None where another version fuses the same nodes otherwise. */
+function fusionRemedy(changed: Changed) {
+	const { isSameModel, isUpgrade } = changed.around;
+	if (isSameModel && isUpgrade) return {};
+	return { try: newNodes(changed).length > 0 ? newNodeAdvice : fusionAdvice };
+}
+
 const fusion: Rule = (changed) => {
 	const [before, after] = [changed.base.kernels.length, changed.head.kernels.length];
 	if (before === after || before === 0 || after === 0) return null;
@@ -105,7 +112,7 @@ const fusion: Rule = (changed) => {
 	return {
 		says: `no longer fused: ${counts}`,
 		evidence: fusionEvidence(changed),
-		try: newNodes(changed).length > 0 ? newNodeAdvice : fusionAdvice,
+		...fusionRemedy(changed),
 	};
 };
 

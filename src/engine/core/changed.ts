@@ -20,6 +20,7 @@ interface Around {
 	headNodes: ReadonlySet<string>;
 	/** So a node that only one side names was added to or removed from the model. */
 	areNamesKept: boolean;
+	isSameModel: boolean;
 	isUpgrade: boolean;
 	readers: ReadonlyMap<string, readonly { layer: ModelLayer }[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
@@ -42,6 +43,7 @@ export function aroundOf(
 		headNodes,
 		areNamesKept:
 			!isSameModel && [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
+		isSameModel,
 		isUpgrade,
 		readers: groupBy(reads, ({ name }) => name),
 		writers: producersOf(head.layers),

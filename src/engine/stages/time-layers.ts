@@ -4,6 +4,7 @@ import type { Config } from "../../core/config/config.ts";
 import { folderName } from "../../core/config/identity.ts";
 import type { Backend, BuiltEngine } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
+import { samenessOf } from "../../stages/build.ts";
 import type { TimedWorkload } from "../../stages/workloads.ts";
 import { diffEngines } from "../core/diff.ts";
 import type { ProfiledArm } from "../core/explain/layers.ts";
@@ -68,7 +69,7 @@ export async function* timeLayers(
 	const unit = timing.row?.work === undefined ? undefined : "M instructions";
 	const explanation = diffEngines(
 		{ base, head },
-		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit, ...samenessOf(timing) },
+		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit, ...samenessOf(timing.engines) },
 	);
 	const machine = machineOf(timing, input);
 	yield {
@@ -78,15 +79,6 @@ export async function* timeLayers(
 			arm: "head",
 			explanation: { ...explanation, machine },
 		},
-	};
-}
-
-function samenessOf({ engines: [one, other] }: LayerTiming) {
-	const isSame = (of: (engine: BuiltEngine) => string | undefined) =>
-		one !== undefined && other !== undefined && of(one) === of(other);
-	return {
-		isSameModel: isSame(({ model }) => model.sha256),
-		isUpgrade: !isSame(({ record }) => record.recipe?.["tensorrt"]),
 	};
 }
 

@@ -3,6 +3,7 @@ import {
 	growthState,
 	growthText,
 	judgeGrowth,
+	judgeStarts,
 	steadyAfter,
 	summarizeStarts,
 } from "../../../src/core/compare/lifetime.ts";
@@ -103,5 +104,18 @@ describe("starts", () => {
 		});
 		expect(summarizeStarts([start(1)])).toMatchObject({ coldMs: null });
 		expect(summarizeStarts([])).toBeNull();
+	});
+
+	it.each<[name: string, base: number, more: number, verdict: string]>([
+		["50 ms more", 30, 50, "regressed"],
+		["12 ms more, which 20 ms allow", 30, 12, "unchanged"],
+		["12 % of a second", 1000, 120, "regressed"],
+		["2 % of a second, which 10 % allow", 1000, 20, "unchanged"],
+	])("are judged by 10 %% or 20 ms, whichever is more: %s", (_, base, more, verdict) => {
+		const scatter = [0, 0.02, -0.03, 0.01, -0.01];
+		const started = (ms: number) =>
+			scatter.map((share) => ({ parts: { first: ms * (1 + share) }, runs: [], cold: false }));
+		const starts = { base: started(base), head: started(base + more).reverse() };
+		expect(judgeStarts(starts, { minimalEffect: 0.1, looks: [5] })).toMatchObject({ verdict, pairs: 5 });
 	});
 });

@@ -2,14 +2,23 @@ import { expect, it } from "vitest";
 import type { MeasuredLoad } from "../../../generated/result.ts";
 import { judgeSlo } from "../../../src/core/gates/slo.ts";
 import { loadsOf } from "../../../src/core/load/at-load.ts";
-import { closedLoopMs, judgePoint, lateReason, type ServedRun } from "../../../src/core/load/measured.ts";
+import {
+	closedLoopMs,
+	expectedP99Ms,
+	judgePoint,
+	lateReason,
+	type ServedRun,
+} from "../../../src/core/load/measured.ts";
+import { schedule } from "../../../src/core/load/schedule.ts";
+import recorded from "../../fixtures/pairs/at-load.json" with { type: "json" };
 import { buildConfig } from "../../support/build-config.ts";
 import { buildComparison, buildResult } from "../../support/build-result.ts";
 
 const filled = (ms: number, count = 1000) => new Float64Array(count).fill(ms);
 
 function served(arm: "base" | "head", pair: number, ms: number, lateMs = 0): ServedRun {
-	return { arm, pair, serviceMs: [1, 2], atRates: [{ latencyMs: filled(ms), latenessMs: filled(lateMs) }] };
+	const atRates = [{ latencyMs: filled(ms), latenessMs: filled(lateMs) }];
+	return { arm, pair, serviceMs: [1, 2], atRates, expectedMs: [1] };
 }
 
 it("closedLoopMs takes the time between the ends of batches", () => {
@@ -29,21 +38,45 @@ const runs = [0, 1, 2, 3, 4].flatMap((pair) => [
 	served("head", pair, 1.2 * (3 + 0.01 * pair)),
 ]);
 const judged = () =>
-	judgePoint(
-		{ share: 0.8, ratePerSecond: 800 },
-		runs.map((run) => ({ run, load: run.atRates[0]! })),
-		{ minimalEffect: 0.1, looks: [5] },
-	);
+	judgePoint({ share: 0.8, ratePerSecond: 800 }, { runs, index: 0 }, { minimalEffect: 0.1, looks: [5] });
 
 it("judgePoint pairs the runs' P99, and pools their requests", () => {
 	const { comparison, base, head } = judged();
 	expect(comparison).toMatchObject({ verdict: "regressed", pairs: 5, estimate: expect.closeTo(0.2, 9) });
 	expect(base).toMatchObject({ runs: 5, requests: 5000, serviceMs: 1, maxMs: 3.04 });
 	expect(head?.meanMs).toBeCloseTo(3.624, 9);
-	expect(judgePoint({ share: null, ratePerSecond: 1 }, [], { minimalEffect: 0.1 })).toMatchObject({
+	const none = { runs: [], index: 0 };
+	expect(judgePoint({ share: null, ratePerSecond: 1 }, none, { minimalEffect: 0.1 })).toMatchObject({
 		base: null,
 		head: null,
 	});
+});
+
+/** In one pair the head stalled: 16.1 and 28.9 ms, where schedules of the same rate take 15 to 35 ms. */
+function recordedRuns(knowsSchedules: boolean) {
+	return recorded.p99Ms.flatMap(([base = 0, head = 0], pair) => {
+		const { ratePerSecond: perSecond, requests: count, serviceMs: ms } = recorded;
+		const arrivalsMs = schedule("poisson", { seed: pair + 1, count, perSecond });
+		const expected = expectedP99Ms({ arrivalsMs, maxBatch: 1, maxDelayMs: 0 }, [{ batch: 1, ms }]);
+		const expectedMs = [knowsSchedules ? expected : 1];
+		return [served("base", pair, base), served("head", pair, head)].map((run) => ({ ...run, expectedMs }));
+	});
+}
+
+it.each([
+	[true, 17],
+	[false, 12],
+])("recorded engines of which one is 3 %% slower, schedules known %s: %i of 17 windows", (isKnown, found) => {
+	const runs = recordedRuns(isKnown);
+	const windows = Array.from({ length: 17 }, (_, from) => runs.slice(2 * from, 2 * (from + 8)));
+	const verdicts = windows.map((window) =>
+		[5, 8].map((pairs) => {
+			const seen = { runs: window.slice(0, 2 * pairs), index: 0 };
+			const options = { minimalEffect: 0.1, looks: [5, 8] };
+			return judgePoint({ share: 0.8, ratePerSecond: 1 }, seen, options).comparison.verdict;
+		}),
+	);
+	expect(verdicts.filter((looks) => looks.includes("regressed"))).toHaveLength(found);
 });
 
 it.each([

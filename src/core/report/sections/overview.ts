@@ -48,10 +48,9 @@ export const noteSection: ReportSection = {
 			...notes.slice(0, maxNotes).map((note) => cleanMessage(note, 400)),
 			hidden > 0 && `… and ${counted(hidden, "more note")}, in result.json.`,
 		]);
-		if (format === "markdown")
-			return { title: counted(notes.length, "note"), blocks: [{ kind: "list", items }] };
-		const prefix = format === "html" ? "" : "Note: ";
-		return { blocks: items.map((text) => ({ kind: "notice", text: `${prefix}${text}` })) };
+		if (format === "terminal")
+			return { blocks: items.map((text) => ({ kind: "notice", text: `Note: ${text}` })) };
+		return { title: counted(notes.length, "note"), blocks: [{ kind: "list", items }] };
 	},
 };
 
