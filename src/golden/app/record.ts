@@ -13,9 +13,10 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../core/manifest/draft.ts";
 import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
+import type { DerivedLimits } from "../core/record/derive-limits.ts";
 import { describeWorth } from "../core/record/generators/defaults.ts";
 import { recordBudget } from "../stages/budget.ts";
-import type { Evidence, Limits, Recorded, RecordInput } from "../stages/record.ts";
+import type { Evidence, Recorded, RecordInput } from "../stages/record.ts";
 import { record } from "../stages/record.ts";
 import type { GoldenPorts } from "./compose.ts";
 import { withGoldenPorts } from "./compose.ts";
@@ -180,7 +181,7 @@ function describeRecorded({ manifest, why }: Recorded, shown: string, { isTrial 
 
 function assembleGolden(
 	{ answers, noise, rounding, unfinished }: Evidence,
-	limits: Limits,
+	limits: DerivedLimits,
 	{ options, model, old, reused, found, completes, author }: Recording,
 	ports: Pick<GoldenPorts, "pack" | "reference" | "clock">,
 ) {

@@ -16,7 +16,7 @@ import type { ReferenceVariant } from "../../ports/reference.ts";
 import { follow } from "../../stages/follow.ts";
 import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { findSensitivityWeaknesses, type LeastShares } from "../core/record/defects/record.ts";
-import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
+import { type DerivedLimits, deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
 import { networkTraits } from "../core/record/limits.ts";
 import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
@@ -40,7 +40,7 @@ export interface RecordInput extends RecordJob {
 	/** The golden on disk, or null. Its limits stay, because a person reviewed them, unless others are to be proposed. */
 	old: GoldenManifest | null;
 	proposes: boolean;
-	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
+	assemble(evidence: Evidence, limits: DerivedLimits): GoldenManifest;
 	seed: number;
 	least: LeastShares;
 	save(manifest: GoldenManifest): Promise<void>;
@@ -54,13 +54,7 @@ export interface Evidence {
 	unfinished: GoldenManifest["unfinished"];
 }
 
-export interface Limits {
-	outputs: GoldenManifest["outputs"];
-	detections?: GoldenManifest["detections"];
-	why: string[];
-}
-
-export interface Recorded extends Pick<Limits, "why"> {
+export interface Recorded extends Pick<DerivedLimits, "why"> {
 	state: "recorded" | "known";
 	manifest: GoldenManifest;
 	findings: Weakness[];
@@ -169,7 +163,7 @@ function proposeLimits(
 	{ answers, noise }: Evidence,
 	{ graph }: OnnxModel,
 	sequence: Sequence | undefined,
-): Limits {
+): DerivedLimits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});

@@ -41,7 +41,7 @@ export interface LimitEvidence {
 	network: NetworkTraits;
 }
 
-type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
+export type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
 
 interface Measured extends LimitEvidence {
 	noiseErrors: ComparatorErrors;
