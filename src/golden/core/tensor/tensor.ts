@@ -243,7 +243,7 @@ function expectedRange([from, to]: IndexRange, size: number, after: number) {
 const maxShownRanges = 3;
 
 export function sliceLabel(slice: OutputSlice): string {
-	const { from = 0, to, ranges = [[from, to ?? Infinity]] } = slice;
+	const ranges = rangesOf(slice, Infinity);
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
 	const more = ranges.length > maxShownRanges ? `, … (${ranges.length} ranges)` : "";
 	const only = ranges.length === 1 && (ranges[0]?.[1] ?? 0) - (ranges[0]?.[0] ?? 0) === 1;
