@@ -1,7 +1,7 @@
 // Parses the file of `trtgate verdict`.
 import { childPointer } from "../config/pointer.ts";
 import { ConfigError } from "../errors.ts";
-import { describeFound, describeJsonFault, isObject } from "../found.ts";
+import { describeFound, isObject, readJson } from "../found.ts";
 import type { Pair } from "./pairs.ts";
 
 const defaultMinimalEffect = 0.02;
@@ -13,15 +13,6 @@ function invalid(path: string, pointer: string, expected: string, got: string) {
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
 	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "pairs-invalid", message, location: { path }, pointer, fix });
-}
-
-function parseJson(text: string, path: string) {
-	try {
-		return JSON.parse(text.replace(/^\uFEFF/, ""));
-	} catch (cause) {
-		const got = text.trim() === "" ? "an empty file" : `text that is not JSON (${describeJsonFault(cause)})`;
-		throw invalid(path, "", "JSON", got);
-	}
 }
 
 function parseTime(value: unknown, path: string, pointer: string) {
@@ -48,7 +39,7 @@ function parseEffect(value: unknown, path: string) {
 }
 
 export function parsePairs(text: string, path: string): { pairs: Pair[]; minimalEffect: number } {
-	const file = parseJson(text, path);
+	const file = readJson(text, (got) => invalid(path, "", "JSON", got));
 	if (!isObject(file)) throw invalid(path, "", 'an object with "pairs"', describeFound(file, ""));
 	const unknownKey = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
 	if (unknownKey !== undefined)

@@ -10,7 +10,7 @@ import {
 	unknownSelection,
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
-import { fieldsOf } from "../found.ts";
+import { fieldsOf, parseJson } from "../found.ts";
 import { cleanText } from "../text/escape.ts";
 import { engineSpecs } from "./plan.ts";
 
@@ -157,14 +157,6 @@ export function parseMatrix(text: string): MatrixJob[] {
 	for (const key of ["name", "artifact"] as const)
 		if (new Set(jobs.map((job) => job[key])).size < jobs.length) throw notAMatrix(`each ${key} once in `);
 	return jobs;
-}
-
-export function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return null;
-	}
 }
 
 function notAMatrix(which = "") {

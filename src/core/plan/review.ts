@@ -2,8 +2,7 @@
 
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";
-import { fieldsOf } from "../found.ts";
-import { parseJson } from "./matrix.ts";
+import { fieldsOf, parseJson } from "../found.ts";
 
 /** Outputs of a job share 1 MB. */
 const maxReviewed = 500;

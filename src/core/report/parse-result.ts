@@ -4,7 +4,7 @@ import type { Result } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
-import { describeJsonFault, isObject } from "../found.ts";
+import { isObject, readJson } from "../found.ts";
 import { type SchemaProblem, toProblem } from "../schema-errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
@@ -27,14 +27,8 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: SchemaPro
 function parseJson(text: string, path: string): unknown {
 	if (text.length > maxChars)
 		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
-	if (text.trim() === "") throw invalid(path, { pointer: "", expected: "JSON", got: "an empty file" });
-	try {
-		return JSON.parse(text.replace(/^\ufeff/, ""));
-	} catch (cause) {
-		const got = `text that is not JSON (${describeJsonFault(cause)})`;
-		const fix = "The file may be truncated: run again, or fetch the artifact again.";
-		throw invalid(path, { pointer: "", expected: "JSON", got, fix, cause });
-	}
+	const fix = "The file may be truncated: run again, or fetch the artifact again.";
+	return readJson(text, (got, cause) => invalid(path, { pointer: "", expected: "JSON", got, fix, cause }));
 }
 
 function checkVersion(value: unknown, path: string) {

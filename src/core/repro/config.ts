@@ -4,7 +4,7 @@ import { validate } from "../../../generated/repro-validator.js";
 import schema from "../../../golden-schema/repro.schema.json" with { type: "json" };
 import { parseYaml } from "../config/yaml.ts";
 import { ConfigError } from "../errors.ts";
-import { describeJsonFault, fieldsOf } from "../found.ts";
+import { fieldsOf, readJson } from "../found.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { toProblem } from "../schema-errors.ts";
 
@@ -35,15 +35,7 @@ function only(settings: unknown, { properties }: { properties: object }) {
 export function parseRepro(text: string, path: string): Repro {
 	const invalid = (message: string, fix: string) =>
 		new ConfigError({ code: "result-invalid", message: `${path}${message}.`, location: { path }, fix });
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch (cause) {
-		throw invalid(
-			`: expected JSON, got text that is not JSON (${describeJsonFault(cause)})`,
-			"Unpack the folder again.",
-		);
-	}
+	const value = readJson(text, (got) => invalid(`: expected JSON, got ${got}`, "Unpack the folder again."));
 	if (validate(value)) return value as Repro;
 	const { pointer, expected, got } = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
 	throw invalid(
