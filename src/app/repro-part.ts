@@ -73,7 +73,7 @@ export async function cutPart(whole: Whole, found: Found, terminal: Terminal): P
 		);
 		const inputs = await readTensors(golden.inputs, set.folder, ports);
 		const { expected, producer } = await runPart({ cut, scratchFolder, name, case: { id, inputs } }, ports);
-		const { bytes, sha256 } = ports.packer.pack(expected);
+		const { bytes, sha256 } = ports.pack(expected);
 		const shape = [...expected.shape];
 		const file = { path: expectedPath, sha256, dtype: expected.dtype, shape };
 		const { schemaVersion, goldenId } = set.manifest;

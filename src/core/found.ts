@@ -15,7 +15,7 @@ export function describeFound(value: unknown, pointer: string): string {
 }
 
 /** Without the quoted text: `Unexpected token 'r'`. */
-export function describeJsonFault(cause: unknown): string {
+function describeJsonFault(cause: unknown) {
 	const message = cause instanceof SyntaxError ? cause.message : "unreadable";
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
@@ -30,10 +30,12 @@ export function readJson(text: string, refuse: (got: string, cause?: unknown) =>
 	}
 }
 
-/** undefined: not JSON. */
-export function parseJson(text: string): unknown {
+/** undefined: not JSON in UTF-8. */
+export function parseJson(source: string | Uint8Array): unknown {
 	try {
-		return JSON.parse(text);
+		return JSON.parse(
+			typeof source === "string" ? source : new TextDecoder("utf-8", { fatal: true }).decode(source),
+		);
 	} catch {
 		return undefined;
 	}

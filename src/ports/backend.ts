@@ -8,7 +8,7 @@ import type { FilledInput } from "../core/timed-inputs.ts";
 import type { KernelFact } from "../engine/core/explain/layers.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { ProbeCase } from "../golden/core/probes/context.ts";
-import type { Tensor } from "../golden/core/tensor/tensor.ts";
+import type { Tensors } from "../golden/core/tensor/tensor.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
 export interface BuiltEngine {
@@ -76,7 +76,7 @@ export interface InferJob {
 }
 
 export type InferredCase =
-	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>>; figures?: WorkerFigures }
+	| { id: string; state: "done"; outputs: Tensors; figures?: WorkerFigures }
 	| { id: string; state: "failed"; message: string; code?: string };
 
 export type InferResult =

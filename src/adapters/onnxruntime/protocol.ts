@@ -1,6 +1,6 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 import type { DType, Sequence } from "../../../generated/golden.ts";
-import { isObject } from "../../core/found.ts";
+import { fieldsOf, isObject, parseJson } from "../../core/found.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { DefectVerdict, Trial } from "../../golden/core/record/defects/judge.ts";
 import type { WeightDefect, WeightLocation } from "../../golden/core/record/defects/weights.ts";
@@ -94,7 +94,7 @@ export type Reply =
 type Fields = Readonly<Record<string, unknown>>;
 
 export function parseReply(text: string): Reply | null {
-	const { kind, message, version, instructions, otherInput, nodes, ...value } = parseObject(text) ?? {};
+	const { kind, message, version, instructions, otherInput, nodes, ...value } = fieldsOf(parseJson(text));
 	const cases = allOf(value.cases, parseCase);
 	if (kind === "infer" && cases !== null) return { kind, cases };
 	if (kind === "failed" && isText(message)) return { kind, message };
@@ -105,15 +105,6 @@ export function parseReply(text: string): Reply | null {
 	return kind === "defects" ? { kind } : null;
 }
 
-function parseObject(text: string) {
-	try {
-		const value: unknown = JSON.parse(text);
-		return isObject(value) ? value : null;
-	} catch {
-		return null;
-	}
-}
-
 function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): Item[] | null {
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
@@ -121,8 +112,7 @@ function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): It
 }
 
 export function parseCaseReply(text: string): CaseReply | null {
-	const value = parseObject(text);
-	return value && parseCase(value);
+	return parseCase(fieldsOf(parseJson(text)));
 }
 
 function parseCase({ state, message, outputs }: Fields): CaseReply | null {
@@ -140,11 +130,12 @@ function parsePlace({ name, dtype, shape, path }: Fields) {
 
 /** The place in the plan, and the verdict: null if the defect changes no byte. null as a whole: not such a line. */
 export function parseDefectLine(line: string): { number: number; verdict: DefectVerdict | null } | null {
-	const value = line.startsWith(defectLine) ? parseObject(line.slice(defectLine.length)) : null;
-	if (value === null || !isCount(value.number)) return null;
-	if (value.verdict === null) return { number: value.number, verdict: null };
-	const verdict = isObject(value.verdict) ? parseVerdict(value.verdict) : null;
-	return verdict === null ? null : { number: value.number, verdict };
+	const value = line.startsWith(defectLine) ? parseJson(line.slice(defectLine.length)) : undefined;
+	const { number, verdict } = fieldsOf(value);
+	if (!isCount(number)) return null;
+	if (verdict === null) return { number, verdict };
+	const read = isObject(verdict) ? parseVerdict(verdict) : null;
+	return read && { number, verdict: read };
 }
 
 const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmoved"]);

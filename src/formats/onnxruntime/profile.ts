@@ -1,5 +1,5 @@
 // Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
-import { isObject } from "../../core/found.ts";
+import { fieldsOf, isObject, parseJson } from "../../core/found.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import type { EngineLayer, EngineLayers, LayerProfile } from "../../engine/core/layer.ts";
 import { nameOnly } from "../../engine/core/model.ts";
@@ -55,7 +55,7 @@ export function byOperator(nodes: readonly CountedNode[]): Map<string, number> {
 function parseEvent(line: string) {
 	const at = line.indexOf('{"cat"');
 	if (at === -1) return null;
-	const { cat, name, ts, dur, args } = parseObject(line.slice(at).replace(/,\s*$/, ""));
+	const { cat, name, ts, dur, args } = fieldsOf(parseJson(line.slice(at).replace(/,\s*$/, "")));
 	if (cat === "Session") return name === "model_run" ? "run" : null;
 	if (cat !== "Node" || typeof name !== "string" || !name.endsWith(kernelEnd) || !isObject(args)) return null;
 	if (typeof ts !== "number" || typeof dur !== "number") return null;
@@ -70,15 +70,6 @@ function parseEvent(line: string) {
 		outputs: parseTensors(args["output_type_shape"]),
 		weightBytes: Number(args["parameter_size"]) || 0,
 	};
-}
-
-function parseObject(text: string) {
-	try {
-		const value: unknown = JSON.parse(text);
-		return isObject(value) ? value : {};
-	} catch {
-		return {};
-	}
 }
 
 function parseTensors(value: unknown) {

@@ -1,7 +1,7 @@
 // Reads one tensor of a safetensors file: a JSON header with offsets, then the values.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
-import { fieldsOf, isObject } from "../../core/found.ts";
+import { fieldsOf, isObject, parseJson } from "../../core/found.ts";
 import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import {
@@ -89,14 +89,6 @@ function readHeader(source: ByteSource, file: MemberFile) {
 	const entries = parseJson(source.read(lengthBytes, Number(length)));
 	if (isObject(entries)) return { entries, dataAt };
 	throw wrong("a header that is not a JSON object");
-}
-
-function parseJson(bytes: Uint8Array) {
-	try {
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch {
-		return null;
-	}
 }
 
 interface TensorSpan {

@@ -82,7 +82,7 @@ export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "ba
 	}
 }
 
-export interface GoldenTarget {
+interface GoldenTarget {
 	model: ModelConfig;
 	path: string;
 }

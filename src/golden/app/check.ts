@@ -28,7 +28,7 @@ import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import { unfinishedNote } from "../core/record/defects/record.ts";
-import { ofSlice, type Tensor } from "../core/tensor/tensor.ts";
+import { ofSlice, type Tensor, type Tensors } from "../core/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../formats/polygraphy/polygraphy.ts";
 import { readTensors } from "../stages/load-goldens.ts";
@@ -72,13 +72,11 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	return state === "match" ? exitCodes.ok : exitCodes.failed;
 }
 
-type Outputs = ReadonlyMap<string, Tensor>;
-
 interface Checking {
 	about: Parameters<typeof watchSet>[0];
 	home: string;
 	ports: Parameters<typeof readTensors>[2];
-	outputsOf(golden: GoldenCase): Promise<Outputs>;
+	outputsOf(golden: GoldenCase): Promise<Tensors>;
 	whole: SetWatch | null;
 	commands: AvailableCommands;
 }
@@ -97,7 +95,7 @@ async function checkCase(golden: GoldenCase, checking: Checking) {
 	const { about, home, whole } = checking;
 	const ref = { ...about, caseId: golden.id };
 	const got = await checking.outputsOf(golden);
-	if (got.size === 0) {
+	if (Object.keys(got).length === 0) {
 		whole?.see(golden, null);
 		const example = `${golden.id}/${plainName(Object.keys(golden.outputs)[0] ?? "")}.npy`;
 		return judgeUnanswered(ref, `there are no stored outputs of this case, such as ${example}`);
@@ -132,7 +130,7 @@ async function outputsOfPolygraphy(
 			const npy = polygraphyMember(document, { path, member, iteration });
 			return [member, decodeOwnNpy(npy, { path, dtype })];
 		});
-		return new Map(members);
+		return Object.fromEntries(members);
 	};
 }
 
@@ -141,8 +139,8 @@ async function outputsInFolder(
 	{ id, outputs }: GoldenCase,
 	folder: string,
 	isAlone: boolean,
-): Promise<Outputs> {
-	const got = new Map<string, Tensor>();
+): Promise<Tensors> {
+	const got: Record<string, Tensor> = Object.create(null);
 	const names = Object.keys(outputs);
 	const folders = namesOnDisk([id]).map((name) => join(folder, name));
 	const places = isAlone ? [...folders, folder] : folders;
@@ -150,7 +148,7 @@ async function outputsInFolder(
 		const path =
 			(await findTensor(places, fileNamesOf(names, index, "out"))) ??
 			(await findTensor([folder], [id], severalEndings));
-		if (path !== null) got.set(name, await readStored(path, { ...file, name }));
+		if (path !== null) got[name] = await readStored(path, { ...file, name });
 	}
 	return got;
 }

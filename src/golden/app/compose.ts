@@ -17,7 +17,7 @@ import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";
-import type { TensorPacker } from "../core/manifest/draft.ts";
+import type { PackTensor } from "../core/manifest/draft.ts";
 
 export interface GoldenPorts {
 	files: Files;
@@ -27,7 +27,7 @@ export interface GoldenPorts {
 	clock: Clock;
 	progress: Progress;
 	processes: Processes;
-	packer: TensorPacker;
+	pack: PackTensor;
 }
 
 /** Outputs of slow cases, for a recording that goes on. */
@@ -63,12 +63,9 @@ export async function withGoldenPorts<Result>(
 		clock: systemClock(),
 		progress,
 		processes,
-		packer: {
-			ending: "npy",
-			pack: (tensor) => {
-				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: digestOf(bytes) };
-			},
+		pack: (tensor) => {
+			const bytes = encodeNpy(tensor);
+			return { bytes, sha256: digestOf(bytes) };
 		},
 	};
 	try {

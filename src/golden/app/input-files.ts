@@ -157,7 +157,7 @@ export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: 
 	const length = sizes[at] ?? null;
 	return {
 		length,
-		shapeOf(elements: number): number[] {
+		shapeOf(elements: number) {
 			if (length !== null && length !== elements)
 				throw usageError(
 					`Input ${quoteName(name)} takes ${length} values, and --preprocess makes ${elements} of ${path}.`,

@@ -23,7 +23,14 @@ import {
 } from "../core/record/generators/defaults.ts";
 import { canEncode } from "../core/record/generators/encode.ts";
 import { type GeneratorSpec, generateInput } from "../core/record/generators/generate.ts";
-import { elementCount, formatShape, isFloating, type Tensor, tooLarge } from "../core/tensor/tensor.ts";
+import {
+	elementCount,
+	formatShape,
+	isFloating,
+	type Tensor,
+	type Tensors,
+	tooLarge,
+} from "../core/tensor/tensor.ts";
 import type { CaseToRecord } from "../stages/record-runs.ts";
 
 export interface InputPort {
@@ -61,16 +68,10 @@ export function inputPorts(
 	});
 }
 
-interface InputRecipe {
-	specs: readonly GeneratorSpec[];
-	role: DefaultGenerator["role"] | "given";
-	why?: string;
-}
-
 export interface Recipes {
 	inputs: readonly InputPort[];
 	seed: number;
-	byInput: ReadonlyMap<string, InputRecipe | null>;
+	byInput: ReadonlyMap<string, DefaultGenerator | null>;
 }
 
 interface Generating {
@@ -87,7 +88,7 @@ export function recipesOf(inputs: readonly InputPort[], { model, seed, generator
 		...port,
 		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
 	}));
-	const byInput = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
+	const byInput = defaultGenerators(sized, values);
 	for (const text of generators) {
 		const parsed = parseGenerator(text);
 		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
@@ -98,7 +99,7 @@ export function recipesOf(inputs: readonly InputPort[], { model, seed, generator
 				`Its inputs are ${names.map((name) => quoteName(name)).join(", ")}.`,
 			);
 		const specs = parsed.specs.map((spec) => withRange(spec, input, values.get(input)));
-		byInput.set(input, { role: "given", specs });
+		byInput.set(input, { role: "setting", specs });
 	}
 	return { inputs, seed, byInput };
 }
@@ -142,7 +143,7 @@ export function dataInputs({ inputs, byInput }: Recipes): InputPort[] {
 
 /** @param from path of the case's files, for messages. @throws ConfigError usage if an input can only come from a file. */
 export function fillInputs(
-	given: Readonly<Record<string, Tensor>>,
+	given: Tensors,
 	recipes: Recipes,
 	{ caseIndex, from }: { caseIndex: number; from: string },
 ): Record<string, Tensor> {
@@ -155,7 +156,7 @@ export function fillInputs(
 }
 
 /** An axis that nothing binds gets the size 1, like a batch of one. */
-function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, caseIndex: number) {
+function drawInputs(given: Tensors, recipes: Recipes, caseIndex: number) {
 	const { inputs, seed, byInput } = recipes;
 	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
 	const bound = new Map<OnnxDim, number>();

@@ -105,11 +105,11 @@ export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGo
 	};
 	return {
 		save,
-		async finish(manifest: GoldenManifest): Promise<void> {
+		async finish(manifest: GoldenManifest) {
 			await save(manifest);
 			await removeAll([before, stale], manifest);
 		},
-		async takeBack(): Promise<void> {
+		async takeBack() {
 			if (saved === null) return;
 			if (before !== null) await files.writeText(manifestPath, manifestText(before));
 			else await rm(manifestPath, { force: true });

@@ -7,6 +7,7 @@ import type { Terminal } from "../../app/terminal.ts";
 import { usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
+import { isUnfinished } from "../core/record/defects/record.ts";
 import { recordGolden } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";
 
@@ -63,10 +64,9 @@ async function tryModel(model: string, { argv, terminal, keepsRecorded }: Record
 	try {
 		const options = await parseRecordOptions(["--model", model, ...argv], terminal, keepsRecorded);
 		const { state, manifest } = await recordGolden(options, terminal);
-		const { goldenId, cases, sensitivity } = manifest;
-		const isOpen = sensitivity?.state === "untested" || sensitivity?.state === "unfinished";
+		const { goldenId, cases } = manifest;
 		const done = state === "same" ? "is recorded already" : `recorded, ${counted(cases.length, "case")}`;
-		const line = `${goldenId} ${done}${isOpen ? "; not tested completely: run again" : ""}`;
+		const line = `${goldenId} ${done}${isUnfinished(manifest) ? "; not tested completely: run again" : ""}`;
 		return { model, line, exit: exitCodes.ok, isInterrupted: false };
 	} catch (error) {
 		const { text, exit, records } = explainError(error);

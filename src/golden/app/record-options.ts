@@ -168,7 +168,7 @@ function wholeNumber(args: RecordArguments, name: "cases" | "seed" | "steps", le
 	throw misused(`--${name}`, `a whole number from ${least} to ${most}`, text);
 }
 
-function parseShares(texts: readonly string[]): LeastShares {
+function parseShares(texts: readonly string[]) {
 	const parts = texts.flatMap((text) => text.split(","));
 	return Object.fromEntries(
 		parts.map((text) => {

@@ -13,10 +13,13 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../core/manifest/draft.ts";
 import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
+import type { DerivedLimits } from "../core/record/derive-limits.ts";
 import { describeWorth } from "../core/record/generators/defaults.ts";
 import { recordBudget } from "../stages/budget.ts";
-import { type Evidence, type Limits, type Recorded, type RecordInput, record } from "../stages/record.ts";
-import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
+import type { Evidence, Recorded, RecordInput } from "../stages/record.ts";
+import { record } from "../stages/record.ts";
+import type { GoldenPorts } from "./compose.ts";
+import { withGoldenPorts } from "./compose.ts";
 import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./keep.ts";
 import { findRecordInputs, type RecordInputs } from "./record-inputs.ts";
 import { findAuthor, type RecordOptions } from "./record-options.ts";
@@ -177,9 +180,9 @@ function describeRecorded({ manifest, why }: Recorded, shown: string, { isTrial 
 
 function assembleGolden(
 	{ answers, noise, rounding, unfinished }: Evidence,
-	limits: Limits,
+	limits: DerivedLimits,
 	{ options, model, old, reused, found, completes, author }: Recording,
-	ports: Pick<GoldenPorts, "packer" | "reference" | "clock">,
+	ports: Pick<GoldenPorts, "pack" | "reference" | "clock">,
 ) {
 	const { cases, variant, version } = answers;
 	const { goldenId, revision } =
@@ -187,7 +190,7 @@ function assembleGolden(
 			? { goldenId: old.goldenId, revision: revisionOf(old) }
 			: nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
-	const packed = cases.map((one) => packCase(one, folder, ports.packer));
+	const packed = cases.map((one) => packCase(one, folder, ports.pack));
 	const { policy, calibration } = old ?? {};
 	const outputs = options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs;
 	const manifest: GoldenManifest = {

@@ -22,7 +22,7 @@ import {
 	type TensorErrors,
 } from "../core/bisect/search.ts";
 import { distanceBetween } from "../core/probes/distance.ts";
-import type { Tensor } from "../core/tensor/tensor.ts";
+import type { Tensors } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 interface BisectInput {
@@ -107,7 +107,7 @@ interface Round extends Work {
 	cases: readonly InferCase[];
 }
 
-async function search(work: Work): Promise<Finding> {
+async function search(work: Work) {
 	const { head, base, set, caseId, output } = work;
 	if ((head.spec.engine.build ?? base?.spec.engine.build) !== undefined)
 		return impossible("a plan of `build` cannot be built again with other outputs.");
@@ -161,9 +161,7 @@ async function compareTensors(round: Round, marked: readonly string[]) {
 	return errors;
 }
 
-type Outputs = Readonly<Record<string, Tensor>>;
-
-function distance(expected: Outputs, got: Outputs, name: string) {
+function distance(expected: Tensors, got: Tensors, name: string) {
 	const [right, own] = [expected[name], got[name]];
 	return right === undefined || own === undefined ? null : distanceBetween(right, own, null);
 }

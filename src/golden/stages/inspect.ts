@@ -20,14 +20,21 @@ import {
 	defaultLeastShares,
 	emptyRecord,
 	findSensitivityWeaknesses,
+	isUnfinished,
 	withOutputDefects,
 } from "../core/record/defects/record.ts";
 import { roundedPrecisions } from "../core/record/limits.ts";
-import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/record/noise-floor.ts";
+import {
+	emulatedRounding,
+	floorOf,
+	noiseOfPart,
+	type RunOutputs,
+	referencePrecision,
+} from "../core/record/noise-floor.ts";
 import { proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
-import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
+import { elementCount, own, type Tensor, type Tensors } from "../core/tensor/tensor.ts";
 import { tensorStatistics } from "../core/tensor/values.ts";
 import { readTensors } from "./load-goldens.ts";
 
@@ -54,7 +61,7 @@ export async function inspect(
 ) {
 	const { manifest, folder } = set;
 	const cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[] = [];
-	const outputs: Record<string, Tensor>[] = [];
+	const outputs: Tensors[] = [];
 	for (const { id, tags = [], inputs, outputs: files } of manifest.cases) {
 		const fed = describeTensors(await readTensors(inputs, folder, ports));
 		const expected = await readTensors(files, folder, ports);
@@ -82,7 +89,7 @@ export async function inspect(
 	};
 }
 
-function describeTensors(tensors: Readonly<Record<string, Tensor>>) {
+function describeTensors(tensors: Tensors) {
 	return Object.entries(tensors).map(([name, tensor]) => {
 		const { dtype, shape } = tensor;
 		return { name, dtype, shape, stats: tensorStatistics(tensor) };
@@ -108,14 +115,13 @@ function findingsOf(manifest: GoldenManifest & { sensitivity: SensitivityRecord 
 	});
 	if (noiseFloor === undefined)
 		found.push(warn("its noise floor was not measured, so its limits may be too close to the noise"));
-	if (record.state === "untested" || record.state === "unfinished")
-		found.push(warn("its sensitivity to weight defects was not tested completely"));
+	if (isUnfinished(manifest)) found.push(warn("its sensitivity to weight defects was not tested completely"));
 	return found;
 }
 
 function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs) {
-	const { outputs, detections = [], noiseFloor, rounding = {} } = manifest;
-	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	const { outputs, detections = [], noiseFloor, rounding } = manifest;
+	const spec = own(outputs, name);
 	const tensors = cases.flatMap((tensorsOfCase) => tensorsOfCase[name] ?? []);
 	const first = tensors.find((tensor) => elementCount(tensor.shape) > 0) ?? tensors[0];
 	const noise = noiseFloor?.outputs[name];
@@ -126,9 +132,8 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
 		rounding: roundedPrecisions.flatMap((precision) => {
-			const spreads = rounding[precision]?.outputs ?? {};
-			const spread = Object.hasOwn(spreads, name) ? spreads[name] : undefined;
-			return spread === undefined ? [] : [{ precision, relativeL2: spread.relativeL2 }];
+			const relativeL2 = emulatedRounding(rounding, { output: name, slice: undefined, precision });
+			return relativeL2 === undefined ? [] : [{ precision, relativeL2 }];
 		}),
 		group: group?.name,
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),

@@ -6,11 +6,12 @@ import { probesEnabled } from "../../core/plan/plan.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
-import type { Tensors } from "../core/probes/context.ts";
-import { type JudgedProbe, judgeProbes, settleProbes } from "../core/probes/judge.ts";
+import type { JudgedProbe } from "../core/probes/judge.ts";
+import { judgeProbes, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import { probeSubject } from "../core/probes/subject.ts";
 import { firstStep } from "../core/sequence/sequence.ts";
+import type { Tensors } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 interface ProbeInput {

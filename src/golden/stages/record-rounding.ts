@@ -17,9 +17,15 @@ import {
 	roundedPrecisions,
 	rules,
 } from "../core/record/limits.ts";
-import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
+import {
+	emulatedRounding,
+	measuredCases,
+	measureNoise,
+	noiseOfPart,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/tensor.ts";
-import { type Answers, doneOutputs, fedCases, isLate, partsOfOutputs, runOf } from "./record-runs.ts";
+import { type Answers, isLate, partsOfOutputs, runOf } from "./record-runs.ts";
 import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
@@ -45,7 +51,7 @@ export async function measureRounding(
 	const { model, notes, unfinished } = job;
 	const largest = measuredCases(outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
-	const measurable = fedCases(all.slice(0, largest));
+	const measurable = all.slice(0, largest);
 	const cases = measurable.slice(0, count);
 	const measured: RoundingMeasured = { rounded: [], rounding: null };
 	const precisions = other === null ? emulatedPrecisions : roundedPrecisions;
@@ -83,9 +89,9 @@ export async function measureRounding(
 		await nextTurn();
 		const result = results[index] as RoundingResult;
 		const wanted = precision === "fp32" ? measurable.length : cases.length;
-		const late = wanted - doneCases(result, wanted);
-		if (late > 0) unfinished.push(`${describeRun(precision)}: ${late} of ${counted(wanted, "case")}`);
-		const why = whyAbsent(result);
+		const { why, done } = readRun(result, wanted);
+		if (done < wanted)
+			unfinished.push(`${describeRun(precision)}: ${wanted - done} of ${counted(wanted, "case")}`);
 		if (why === null) keep(measured, result, precision, { outputs, notes });
 		else failed.set(why, [...(failed.get(why) ?? []), precision]);
 	}
@@ -115,21 +121,18 @@ async function runOther(
 
 type RoundingResult = EmulationResult & { by?: string; isLate?: boolean };
 
-function doneCases(result: RoundingResult, wanted: number) {
-	if (result.state === "absent") return result.isLate === true ? 0 : wanted;
-	return doneOutputs(result)?.length ?? wanted;
-}
-
 function describeRun(precision: Rounded) {
 	return precision === "fp32" ? "another build of ONNX Runtime" : `rounding at ${precision}`;
 }
 
-function whyAbsent(result: RoundingResult) {
-	if (result.state === "absent") return result.sentence;
-	if (isLate(result)) return "there was no time left";
-	if (result.state === "failed") return result.failure.message.replace(/\.$/, "");
-	const failed = result.cases.find((item) => item.state === "failed");
-	return failed?.message.replace(/\.$/, "") ?? null;
+/** `done`: the cases that another recording need not run. */
+function readRun(result: RoundingResult, wanted: number) {
+	if (result.state === "absent") return { why: result.sentence, done: result.isLate === true ? 0 : wanted };
+	if (isLate(result)) return { why: "there was no time left", done: 0 };
+	const failed =
+		result.state === "failed" ? result.failure : result.cases.find((item) => item.state === "failed");
+	if (failed !== undefined) return { why: failed.message.replace(/\.$/, ""), done: wanted };
+	return { why: null, done: result.state === "done" ? result.cases.length : 0 };
 }
 
 /**
@@ -191,7 +194,7 @@ function keep(
 
 /** The relative L2 by which correct outputs, and the parts that comparators cover, deviate at each precision. */
 export function roundingTable(
-	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
+	{ outputs, noiseFloor, rounding }: GoldenManifest,
 	model: OnnxModel,
 	reference: RunOutputs,
 ): RoundingTable {
@@ -203,8 +206,8 @@ export function roundingTable(
 				.flatMap((named) => named[name] ?? [])
 				.map((tensor) => cutSlice(tensor, slice));
 			const emulated = roundedPrecisions.flatMap((precision) => {
-				const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
-				return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
+				const error = emulatedRounding(rounding, { output: name, slice, precision });
+				return error === undefined ? [] : [[precision, error] as const];
 			});
 			const limits = relativeL2Limits({
 				dtype: "float32",

@@ -56,7 +56,7 @@ export function isLate(result: { state: string; failure?: ToolFailure }): boolea
  * Folds constants but rewrites nothing else, so the graph runs as it is written. Quantised layers are computed in integers,
  * as every engine does, from the level on that all builds share.
  */
-function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
+function referenceLevel(model: OnnxModel) {
 	return isQuantised(model.graph) ? "extended" : "basic";
 }
 
@@ -143,16 +143,12 @@ function keepAnswers(answers: Answers, indices: readonly number[]): Answers {
 	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
-export function fedCases(cases: readonly CaseToRecord[]): InferCase[] {
-	return cases.map(({ id, inputs }) => ({ id, inputs }));
-}
-
 const noiseShare = 0.4;
 
 export async function measureScatter(made: Answers, dropsNoise: boolean, job: RecordJob, ports: RunPorts) {
 	const { model, notes } = job;
 	const { progress, reference } = ports;
-	const cases = fedCases(made.cases.slice(0, measuredCases(made.outputs)));
+	const cases = made.cases.slice(0, measuredCases(made.outputs));
 	const variants = await variantsOf(model, made.variant, ports);
 	progress.stage("noise", variants.length);
 	const budget = job.budget.evidence.part(noiseShare);
@@ -244,11 +240,7 @@ async function runVariant(
 }
 
 /** Of the cases, up to the first that its time ended; null if the run or a case failed otherwise. */
-export function doneOutputs(
-	result:
-		| Pick<InferResult & { state: "done" }, "state" | "cases">
-		| { state: "failed"; failure: ToolFailure },
-): RunOutputs | null {
+function doneOutputs(result: InferResult): RunOutputs | null {
 	if (result.state === "failed") return isLate(result) ? [] : null;
 	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	return outputs.length < result.cases.length ? null : outputs;

@@ -15,7 +15,7 @@ import type { ReferenceVariant } from "../../ports/reference.ts";
 import { follow } from "../../stages/follow.ts";
 import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { findSensitivityWeaknesses, type LeastShares } from "../core/record/defects/record.ts";
-import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
+import { type DerivedLimits, deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
 import { networkTraits } from "../core/record/limits.ts";
 import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
@@ -26,7 +26,6 @@ import { measureRounding, roundingTable } from "./record-rounding.ts";
 import {
 	type Answers,
 	type CaseToRecord,
-	fedCases,
 	makeReference,
 	measureScatter,
 	withoutLarge,
@@ -40,7 +39,7 @@ export interface RecordInput extends RecordJob {
 	/** The golden on disk, or null. Its limits stay, because a person reviewed them, unless others are to be proposed. */
 	old: GoldenManifest | null;
 	proposes: boolean;
-	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
+	assemble(evidence: Evidence, limits: DerivedLimits): GoldenManifest;
 	seed: number;
 	least: LeastShares;
 	save(manifest: GoldenManifest): Promise<void>;
@@ -54,13 +53,7 @@ export interface Evidence {
 	unfinished: GoldenManifest["unfinished"];
 }
 
-export interface Limits {
-	outputs: GoldenManifest["outputs"];
-	detections?: GoldenManifest["detections"];
-	why: string[];
-}
-
-export interface Recorded extends Pick<Limits, "why"> {
+export interface Recorded extends Pick<DerivedLimits, "why"> {
 	state: "recorded" | "known";
 	manifest: GoldenManifest;
 	findings: Weakness[];
@@ -89,7 +82,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	const sensitivity = await testSensitivity(
 		{
 			...input,
-			cases: fedCases(answers.cases),
+			cases: answers.cases,
 			variant: answers.variant,
 			trial: {
 				manifest: draft,
@@ -100,8 +93,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * budget.limitMs, budget.whole.leftMs()),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
-			save: async (tested: SensitivityRecord): Promise<void> =>
-				isKnown ? undefined : input.save(withTest(tested)),
+			save: async (tested: SensitivityRecord) => (isKnown ? undefined : input.save(withTest(tested))),
 		},
 		ports,
 	);
@@ -170,7 +162,7 @@ function proposeLimits(
 	{ answers, noise }: Evidence,
 	{ graph }: OnnxModel,
 	sequence: Sequence | undefined,
-): Limits {
+): DerivedLimits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
@@ -197,7 +189,7 @@ function proposeLimits(
 	};
 }
 
-function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
+function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs) {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})

@@ -6,7 +6,7 @@ import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/compar
 import { layoutCheck } from "../core/compare/checks.ts";
 import type { CaseInput } from "../core/compare/judge.ts";
 import { toleranceAt } from "../core/compare/tolerances.ts";
-import { tensorMap } from "../core/tensor/tensor.ts";
+import { own } from "../core/tensor/tensor.ts";
 
 export interface AvailableCommands {
 	/** Commands of trtgate.yml; a golden may be written by an outsider, so it cannot define any. */
@@ -39,12 +39,12 @@ async function runOne(
 			state: "failed",
 			message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\``,
 		};
-	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
+	const [expected, got] = [own(input.expected, output), own(input.got, output)];
 	// The judge refuses these outputs.
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
 		return { state: "failed", message: "it was not run" };
 	const { model, engine, precision, golden } = input;
-	const labels = Object.hasOwn(golden?.labels ?? {}, output) ? golden?.labels?.[output] : undefined;
+	const labels = own(golden?.labels, output);
 	const about = {
 		schemaVersion: 1 as const,
 		comparator: custom.name,

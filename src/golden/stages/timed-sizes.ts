@@ -5,8 +5,8 @@ import type { GoldenVerdict } from "../../../generated/result.ts";
 import { listNames, present } from "../../core/text/labels.ts";
 import type { BuiltEngine } from "../../ports/backend.ts";
 import { isSameCase } from "../core/manifest/draft.ts";
-import type { Tensors } from "../core/probes/context.ts";
 import { stepShapes } from "../core/sequence/sequence.ts";
+import type { Tensors } from "../core/tensor/tensor.ts";
 import {
 	type ComposedBatch,
 	composeBatches,

@@ -49,16 +49,16 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	ports.progress.stage("verify", batches);
 	let mismatches = 0;
 	let hasJudged = false;
-	let mapsLeft: number = maxMaps.all;
+	let maps: number = maxMaps.all;
 	for (const verification of verifications) {
-		verification.mapsLeft = Math.min(mapsLeft, maxMaps.engine);
-		mapsLeft -= verification.mapsLeft;
+		const most = Math.min(maps, maxMaps.engine);
+		verification.mapsLeft = most;
 		for await (const verified of verifyReadable(verification)) {
 			hasJudged = true;
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
-		mapsLeft += verification.mapsLeft;
+		maps -= most - verification.mapsLeft;
 	}
 	// Not "all": verdicts of earlier runs are not among these.
 	const [one, many] = ["golden case does not match", "golden cases do not match"];

@@ -136,7 +136,7 @@ async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<
 	];
 }
 
-function variablesOf(settings: readonly Setting[]): Record<string, string> {
+function variablesOf(settings: readonly Setting[]) {
 	return Object.fromEntries([
 		["GIT_CONFIG_COUNT", String(settings.length)],
 		...settings.flatMap(([key, value], index) => [

@@ -87,15 +87,23 @@ async function find(ref: string, walk: Walk) {
 }
 
 async function mergeBase(left: string, right: string, walk: Walk) {
-	for (const step of [null, ...steps]) {
-		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
-		const found = firstLine(await walk.git(["merge-base", left, right]));
+	let found = "";
+	for await (const _ of deepening([left, right], walk)) {
+		found = firstLine(await walk.git(["merge-base", left, right]));
 		// Beyond an edge there may be a nearer one.
-		if (found !== "" && (await edges([left, right, `^${found}`], walk)).length === 0) return found;
-		if (found === "" && (await edges([left, right], walk)).length === 0) return null;
+		const above = found === "" ? [left, right] : [left, right, `^${found}`];
+		if ((await edges(above, walk)).length === 0) break;
 	}
-	const found = firstLine(await walk.git(["merge-base", left, right]));
 	return found === "" ? null : found;
+}
+
+/** Yields at once, and after each step that fetched more. */
+async function* deepening(revisions: readonly string[], walk: Walk) {
+	yield;
+	for (const step of steps) {
+		if (!(await walk.remote.deepen(await edges(revisions, walk), step))) return;
+		yield;
+	}
 }
 
 async function edges(revisions: readonly string[], { git }: Walk) {
@@ -131,7 +139,7 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk) {
 	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
 }
 
-async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
+async function dates(commits: readonly string[], git: Git) {
 	if (commits.length === 0) return new Map();
 	const flags = ["--no-walk=unsorted", "--no-show-signature", "--format=%H %ct"];
 	const { stdout } = await git(["log", ...flags, ...commits]);
@@ -167,8 +175,7 @@ async function nearestVersion(
 
 async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
 	if (candidates.length === 0) return null;
-	for (const step of [null, ...steps]) {
-		if (step !== null && !(await walk.remote.deepen(await edges([head], walk), step))) return null;
+	for await (const _ of deepening([head], walk)) {
 		const found = await newestAncestor(candidates, head, walk.git);
 		if (found !== null) return { tag: found, isAncestor: true };
 	}

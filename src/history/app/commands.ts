@@ -97,7 +97,7 @@ async function decideAlarms(
 	kind: "accept" | "watch",
 	args: ArgumentsOf<typeof acceptTable>,
 	terminal: Terminal,
-): Promise<number> {
+) {
 	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);

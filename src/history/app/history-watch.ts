@@ -97,7 +97,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 				() => [],
 			),
 		/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
-		async oldPin(result: Result): Promise<string | null> {
+		async oldPin(result: Result) {
 			const own = recordOf(result, identity, sha256);
 			if (own === null) return null;
 			const { series } = await seriesWith(null);

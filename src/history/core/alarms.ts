@@ -65,7 +65,7 @@ export function levelNow({ chain, watched }: WatchedChain): number | null {
 	return newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
 }
 
-function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf {
+function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]) {
 	const { chain } = of;
 	const { points } = chain;
 	const runAt = (place: number) => points[place]?.run ?? 0;

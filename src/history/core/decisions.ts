@@ -7,7 +7,7 @@ import { counted } from "../../core/text/labels.ts";
 import type { Alarm, Findings, ShiftOf } from "./alarms.ts";
 import { type Decision, figureOf, type Series } from "./series.ts";
 
-export interface AlarmState {
+interface AlarmState {
 	/** open: nobody watches one of its series. */
 	state: "open" | "watched" | "accepted" | "recovered";
 	days: number;

@@ -1,7 +1,7 @@
 // The files of a history: one per run, and one per compacted month.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
-import { isObject } from "../../core/found.ts";
+import { isObject, parseJson } from "../../core/found.ts";
 import { groupBy } from "../../core/group.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 
@@ -35,7 +35,7 @@ type Read = { state: "ok"; record: HistoryRecord } | { state: "skipped"; why: st
 const skippedFor = (why: string): Read => ({ state: "skipped", why });
 
 export function readRecord(text: string): Read {
-	const value = parse(text);
+	const value = parseJson(text);
 	return value === undefined ? skippedFor("it is not JSON; the file may be truncated") : checkRecord(value);
 }
 
@@ -50,10 +50,10 @@ function checkRecord(value: unknown): Read {
 	return skippedFor(`it is not a record of trtgate: ${why}`);
 }
 
-function readMonth(text: string): NamedRecord[] | null {
+function readMonth(text: string) {
 	const lines = text.trimEnd().split("\n");
 	const runs = lines.map((line): NamedRecord | null => {
-		const value = parse(line);
+		const value = parseJson(line);
 		if (!isObject(value) || typeof value["name"] !== "string") return null;
 		const read = checkRecord(value["record"]);
 		return read.state === "ok" ? { name: value["name"], record: read.record } : null;
@@ -91,14 +91,6 @@ export function readHistory(files: readonly HistoryFile[]) {
 		known.add(source);
 	}
 	return { records, skipped };
-}
-
-function parse(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
 }
 
 export interface Compaction {

@@ -63,7 +63,7 @@ export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: Has
 	};
 }
 
-function words(of: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function words(of: Readonly<Record<string, string | undefined>>) {
 	return Object.fromEntries(
 		Object.entries(of).flatMap(([key, value]) =>
 			value === undefined ? [] : [[key, value.slice(0, wordChars)]],

@@ -10,7 +10,6 @@ import { type AlarmBudget, budgetText } from "./alarm-budget.ts";
 import { type Alarm, type Findings, levelNow, type ShiftOf, type WatchedChain } from "./alarms.ts";
 import { ageText, decisionText, stateOf } from "./decisions.ts";
 import { answer, causeNames, describeAlarm, enginesOf, shiftText, stateText } from "./judge-trend.ts";
-import type { Point } from "./points.ts";
 import type { Metric, Series } from "./series.ts";
 
 const style = `#series{list-style:none;margin:12px 0;padding:0}#series li{display:grid;grid-template-columns:minmax(0,1fr) 420px 130px;gap:4px 16px;align-items:center;padding:5px 8px;border-bottom:1px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 62px}#series li:hover{background:var(--card)}#series small{color:var(--mut)}#series .now{text-align:right;font-variant-numeric:tabular-nums}
@@ -43,7 +42,7 @@ interface Line {
 
 const lastRun = ({ chain }: WatchedChain) => chain.points.at(-1)?.run ?? -1;
 
-function linesOf({ chains, alarms, gains }: Findings): Line[] {
+function linesOf({ chains, alarms, gains }: Findings) {
 	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
 	const groups = groupBy(chains, ({ chain }) => JSON.stringify([chain.series, chain.metric, chain.name]));
 	const lines = [...groups.values()].flatMap((own): Line[] => {
@@ -69,7 +68,7 @@ const noiseOf = ({ watched }: WatchedChain) => watched.references.at(-1)?.sd ?? 
 
 const maxPoints = 360;
 
-function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
+function drawnPoints({ chain: { points }, watched }: WatchedChain) {
 	const base = watched.references.at(-1)?.level ?? points[0]?.level ?? 0;
 	const size = Math.ceil(points.length / maxPoints);
 	const means = Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {

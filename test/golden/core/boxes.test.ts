@@ -9,17 +9,17 @@ type Row = readonly [x1: number, y1: number, x2: number, y2: number, score: numb
 type Comparators = Detections["comparators"];
 
 const spec: Detections = { name: "detections", boxes: "boxes", format: "xyxy" };
-const packed = (rows: readonly Row[]) => new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
+const packed = (rows: readonly Row[]) => ({ boxes: float32(rows.flat(), [1, rows.length, 6]) });
 const separate = (rows: readonly Row[], pad = 0) => {
 	const padded = [...rows, ...Array.from({ length: pad }, (): Row => [1, 2, 3, 4, 0.9, 1])];
 	const corners = padded.flatMap((row) => row.slice(0, 4));
 	const [scores, labels] = [padded.map((row) => row[4]), padded.map((row) => BigInt(row[5]))];
-	return new Map<string, Tensor>([
-		["boxes", float32(corners, [1, padded.length, 4])],
-		["scores", float32(scores, [1, padded.length])],
-		["classes", int64(labels, [1, padded.length])],
-		["count", int64([BigInt(rows.length)], [1, 1])],
-	]);
+	return {
+		boxes: float32(corners, [1, padded.length, 4]),
+		scores: float32(scores, [1, padded.length]),
+		classes: int64(labels, [1, padded.length]),
+		count: int64([BigInt(rows.length)], [1, 1]),
+	};
 };
 const nms: Detections = { ...spec, scores: "scores", classes: "classes", count: "count" };
 
@@ -29,7 +29,7 @@ const third: Row = [10, 100, 90, 150, 0.6, 1];
 const golden = [first, second, third];
 
 function check(got: readonly Row[], options: Partial<Detections> = {}, expected: readonly Row[] = golden) {
-	const sides = { expected: packed(expected), got: packed(got), base: undefined };
+	const sides = { expected: packed(expected), got: packed(got) };
 	const { checks } = checkBoxes({ ...spec, ...options }, sides, "fp16");
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
@@ -101,9 +101,9 @@ it.each([NaN, Infinity])("checkBoxes never accepts %s as a box or a score", (bad
 });
 
 it("checkBoxes refuses outputs that hold no detections, and more than can be matched", () => {
-	const sides = { expected: separate(golden), base: undefined };
-	const bad = (change: [string, Tensor]) =>
-		checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
+	const expected = separate(golden);
+	const bad = (name: string, tensor: Tensor) =>
+		checkBoxes(nms, { expected, got: { ...expected, [name]: tensor } }, "fp16").checks[0];
 	for (const [name, tensor, words] of [
 		["count", int64([9n], [1, 1]), "a count of 9, where there are 3 boxes"],
 		["count", int64([-1n], [1, 1]), "a count of -1"],
@@ -111,7 +111,7 @@ it("checkBoxes refuses outputs that hold no detections, and more than can be mat
 		["scores", float32([1], [1, 1]), "scores or classes"],
 	] as const) {
 		const detail = expect.stringContaining(words);
-		expect(bad([name, tensor])).toMatchObject({ metric: "shape", pass: false, detail });
+		expect(bad(name, tensor)).toMatchObject({ metric: "shape", pass: false, detail });
 	}
 	const crowd = Array.from({ length: 1001 }, (_, i): Row => [i, 0, i + 1, 1, 0.5, 0]);
 	expect(check(crowd, {}, crowd)["shape"]?.detail).toContain("raise scoreThreshold");
@@ -135,7 +135,7 @@ it("checkBoxes does not depend on the order of boxes", () => {
 	);
 });
 
-const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
+const manifest = { ...manifestOf(separate(golden)), detections: [nms] as [Detections] };
 const place = caseInput({}, {}, { manifest, expected: separate(golden) });
 
 it("judgeCase compares boxes by their group alone, and reports the base's error too", () => {
@@ -184,7 +184,7 @@ it.each([
 );
 
 it("judgeCase reports which output is missing", () => {
-	const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
+	const { scores: _, ...got } = separate(golden);
 	const verdict = judgeCase({ ...place, got });
 	expect(verdict.state).toBe("mismatch");
 	expect(verdict.checks[0]).toMatchObject({ output: "scores", metric: "missing", pass: false });

@@ -1,15 +1,13 @@
 // Talks to a golden worker, with several cases in flight, so that neither side waits for the other.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
+import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import type { InferredCase, WorkerCase } from "../../../ports/backend.ts";
 import type { Sequence } from "../../core/sequence/sequence.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
 import { createFrameDecoder, encodeHeader } from "../../formats/worker/frames.ts";
 import {
 	encodeCase,
-	encodeEnd,
-	encodeLoad,
-	encodeRefit,
 	parseMessage,
 	type WorkerHello,
 	type WorkerMessage,
@@ -54,14 +52,14 @@ export function createConversation(options: ConversationOptions) {
 		done += 1;
 		options.onCase?.(done);
 	};
-	const greet = (hello: WorkerHello): string | null => {
+	const greet = (hello: WorkerHello) => {
 		if (outcome.hello !== null) return "a second hello";
 		if (hello.engine === null && cases.length > 0) return "a hello without an engine";
 		outcome.hello = hello;
 		sender.start(hello);
 		return null;
 	};
-	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>): string | null => {
+	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>) => {
 		if (message.kind === "error" && (message.fatal || message.id === null)) {
 			outcome.error = message;
 			return null;
@@ -69,15 +67,15 @@ export function createConversation(options: ConversationOptions) {
 		const index = sender.answered(message.id ?? "");
 		if (index === null) return "an answer to a case that was not sent";
 		const id = cases[index]?.id ?? "";
-		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
-		else if (message.kind === "figures")
-			settle(index, { id, state: "done", outputs: {}, figures: message.figures });
-		else if (message.kind === "error")
-			settle(index, { id, state: "failed", message: message.message, code: message.code });
-		else settle(index, { id, state: "failed", message: message.message });
+		settle(
+			index,
+			message.kind === "error"
+				? { id, state: "failed", message: message.message, code: message.code }
+				: { id, state: "done", outputs: message.outputs, figures: message.figures },
+		);
 		return null;
 	};
-	const take = (message: WorkerMessage): string | null => {
+	const take = (message: WorkerMessage) => {
 		if (message.kind === "hello") return greet(message);
 		if (message.kind !== "end") return takeAnswer(message);
 		outcome.ended = true;
@@ -93,12 +91,12 @@ export function createConversation(options: ConversationOptions) {
 		else if (outcome.hello !== null && outcome.error === null) sender.send(input);
 	};
 	return {
-		talk({ input, output }: Pipes): void {
+		talk({ input, output }: Pipes) {
 			output.on("data", (chunk: Uint8Array) => {
 				if (outcome.fault === null) read(chunk, input);
 			});
 		},
-		outcome: (): Outcome => outcome,
+		outcome: () => outcome,
 	};
 }
 
@@ -129,21 +127,21 @@ function createSender(
 		return group.length;
 	};
 	return {
-		start(hello: WorkerHello): void {
+		start(hello: WorkerHello) {
 			for (const { name, dtype } of hello.engine?.inputs ?? []) dtypes.set(name, dtype);
 		},
-		send(input: Pipes["input"]): void {
+		send(input: Pipes["input"]) {
 			if (next > cases.length || input.destroyed) return;
 			// One system call for many small pieces.
 			input.cork();
 			for (let written = 1; next < cases.length && written > 0; next += written) written = write(input, next);
 			if (next === cases.length) {
 				next += 1;
-				input.end(encodeEnd());
+				input.end(encodeHeader({ kind: "end" }));
 			}
 			input.uncork();
 		},
-		answered(wireId: string): number | null {
+		answered(wireId: string) {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
 			inFlight.delete(wireId);
@@ -169,10 +167,14 @@ export function encodeFitting(
 		sequence?: Sequence | undefined;
 	},
 ): Uint8Array[] | string {
-	if (refit !== undefined) return [encodeRefit(wireId, refit)];
-	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak }, 0)];
-	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs }, 0)];
-	if (load !== undefined) return encodeLoad(wireId, load);
+	if (refit !== undefined) return [encodeHeader({ kind: "refit", id: wireId, weights: refit })];
+	if (soak !== undefined) return [encodeHeader({ kind: "soak", id: wireId, ...soak })];
+	if (atOnceMs !== undefined) return [encodeHeader({ kind: "together", id: wireId, budgetMs: atOnceMs })];
+	if (load !== undefined) {
+		const { arrivalsMs, ...request } = load;
+		const arrivals = float64Bytes(arrivalsMs);
+		return [encodeHeader({ kind: "load", id: wireId, ...request }, arrivals.length), arrivals];
+	}
 	const fitted: Record<string, Tensor> = Object.create(null);
 	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {

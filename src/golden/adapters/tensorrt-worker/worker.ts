@@ -16,10 +16,10 @@ import type {
 	WorkerCase,
 } from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
-import { encodeEnd } from "../../formats/worker/messages.ts";
+import { encodeHeader } from "../../formats/worker/frames.ts";
 import { createConversation, encodeFitting, type Outcome } from "./conversation.ts";
 
-export interface TensorRtWorkerOptions {
+interface TensorRtWorkerOptions {
 	python: string;
 	workerPath: string;
 	processes: Processes;
@@ -75,7 +75,7 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 }
 
 /** The cases go through a file, since nothing answers them. */
-async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions): Promise<{ tensorrt: string }> {
+async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions) {
 	const { cachePath, modelPath, method, device, plugins } = job;
 	const casesPath = `${cachePath}.cases`;
 	try {
@@ -109,7 +109,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 		for (const piece of pieces) left -= piece.length;
 		yield* pieces;
 	}
-	yield encodeEnd();
+	yield encodeHeader({ kind: "end" });
 }
 
 interface Run {

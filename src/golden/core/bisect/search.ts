@@ -174,7 +174,7 @@ export function describeFound({ search, graph, head, reference }: Found): Findin
 	};
 }
 
-function changeOf(node: OnnxNode | undefined, reference: OnnxModel): string {
+function changeOf(node: OnnxNode | undefined, reference: OnnxModel) {
 	const before = node && reference.graph.nodes.find(({ outputs }) => outputs.join() === node.outputs.join());
 	return before !== undefined && shapeOf(before) === shapeOf(node)
 		? "The base's model has the same node: its weights or constants changed, or the engine computes it differently."

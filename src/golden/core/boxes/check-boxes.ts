@@ -9,7 +9,7 @@ import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, structuralCheck, toNumeric } from "../compare/checks.ts";
 import { type BoxTolerances, boxTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { fromZero, keepsLimit, type Range, share, within } from "../metrics/element-errors.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import type { Tensors } from "../tensor/tensor.ts";
 import {
 	type Detection,
 	defaultScoreThreshold,
@@ -21,9 +21,9 @@ import {
 import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
 
 export interface BoxSides {
-	expected: ReadonlyMap<string, Tensor>;
-	got: ReadonlyMap<string, Tensor>;
-	base: ReadonlyMap<string, Tensor> | undefined;
+	expected: Tensors;
+	got: Tensors;
+	base?: Tensors | undefined;
 }
 
 interface BoxMeasured {
@@ -53,49 +53,46 @@ interface BoxKind {
 	defaultLimit(defaults: BoxTolerances): number;
 }
 
+const atMost = { bound: "at-most", range: fromZero } as const;
+const atLeast = { bound: "at-least", range: share } as const;
+
 export const boxKinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
 	"box-missing": {
+		...atMost,
 		label: "boxes of the golden that are missing",
-		bound: "at-most",
-		range: fromZero,
 		measure: (images) => loneBoxes(images, "missing"),
 		set: ({ missing }) => missing,
 		defaultLimit: () => 0,
 	},
 	"box-extra": {
+		...atMost,
 		label: "boxes that the golden does not have",
-		bound: "at-most",
-		range: fromZero,
 		measure: (images) => loneBoxes(images, "extra"),
 		set: ({ extra }) => extra,
 		defaultLimit: () => 0,
 	},
 	"box-f1": {
+		...atLeast,
 		label: "F1 of the boxes",
-		bound: "at-least",
-		range: share,
 		measure: lowestF1,
 		set: ({ matches, missing, extra }) => f1Of(matches, missing + extra),
 		defaultLimit: ({ f1 }) => f1,
 	},
 	"box-iou": {
+		...atLeast,
 		label: "smallest overlap of matched boxes",
-		bound: "at-least",
-		range: share,
 		measure: smallestOverlap,
 		defaultLimit: ({ iou }) => iou,
 	},
 	"box-score": {
+		...atMost,
 		label: "largest score difference of matched boxes",
-		bound: "at-most",
-		range: fromZero,
 		measure: largestScoreDifference,
 		defaultLimit: ({ score }) => score,
 	},
 	map: {
+		...atLeast,
 		label: "mAP against the golden's boxes",
-		bound: "at-least",
-		range: share,
 		measure: (images) => ({ value: meanAveragePrecision(images) }),
 		set: ({ map }) => map(),
 		defaultLimit: ({ map }) => map,

@@ -1,6 +1,6 @@
 // Reads the detections of an image from its outputs, and pairs an engine's boxes with the golden's within each class.
 import type { Detections } from "../../../../generated/golden.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 
 export interface Match {
@@ -53,19 +53,19 @@ function pairGreedily(expected: readonly Detection[], got: readonly Detection[],
 }
 
 function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
-	if (expected.length === 0 || got.length === 0) return [];
-	const turned = expected.length > got.length;
-	const [rows, columns] = turned ? [got, expected] : [expected, got];
-	const gains = rows.map((row) =>
-		Float64Array.from(columns, (column) => {
-			const iou = overlap(row, column);
+	const columns = Math.max(expected.length, got.length);
+	const gains = expected.map((wanted) =>
+		Float64Array.from({ length: columns }, (_, column) => {
+			const box = got[column];
+			const iou = box === undefined ? 0 : overlap(wanted, box);
 			return iou >= least ? iou : 0;
 		}),
 	);
-	return assignColumns(gains).flatMap((column, index) => {
-		const [row, other, iou] = [rows[index], columns[column], gains[index]?.[column] ?? 0];
-		if (row === undefined || other === undefined || iou === 0) return [];
-		return [turned ? { expected: other, got: row, iou } : { expected: row, got: other, iou }];
+	return assignColumns(gains).flatMap((column, row) => {
+		const [wanted, box, iou] = [expected[row], got[column], gains[row]?.[column] ?? 0];
+		return wanted === undefined || box === undefined || iou === 0
+			? []
+			: [{ expected: wanted, got: box, iou }];
 	});
 }
 
@@ -153,11 +153,8 @@ const packedColumns = 6;
 /** Below this score, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
-export function readDetections(
-	outputs: ReadonlyMap<string, Tensor>,
-	spec: Detections,
-): Detection[][] | string {
-	const boxes = outputs.get(spec.boxes);
+export function readDetections(outputs: Tensors, spec: Detections): Detection[][] | string {
+	const boxes = own(outputs, spec.boxes);
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;
 	const { shape } = boxes;
 	const packed = spec.scores === undefined;
@@ -166,7 +163,7 @@ export function readDetections(
 		return `boxes of shape [${shape.join(", ")}], where the last axis has ${columns}`;
 	const [imageCount, rows] = [elementCount(shape.slice(0, -2)), shape.at(-2) ?? 0];
 	const read = (name: string | undefined, elements: number) => {
-		const tensor = name === undefined ? undefined : outputs.get(name);
+		const tensor = name === undefined ? undefined : own(outputs, name);
 		return tensor && elementCount(tensor.shape) === elements ? valuesOf(tensor) : undefined;
 	};
 	const [scores, classes] = [spec.scores, spec.classes].map((name) => read(name, imageCount * rows));

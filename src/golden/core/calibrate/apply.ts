@@ -6,9 +6,8 @@ import type {
 	GoldenManifest,
 	GoldenOutput,
 	Precision,
-	Tolerance,
 } from "../../../../generated/golden.ts";
-import { defaultTolerances } from "../compare/tolerances.ts";
+import { withLimits } from "../compare/tolerances.ts";
 import { nextRevision } from "../manifest/draft.ts";
 import { own } from "../tensor/tensor.ts";
 import type { ProposedLimit } from "./propose-limits.ts";
@@ -97,16 +96,7 @@ function withLimit(
 	const output: GoldenOutput = own(outputs, errors.output) ?? {};
 	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];
 	const comparators = specs.map((spec, place) =>
-		place === errors.comparator
-			? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) }
-			: spec,
+		place === errors.comparator ? withLimits(spec, { [precision]: limit }) : spec,
 	) as NonNullable<GoldenOutput["comparators"]>;
 	return { ...outputs, [errors.output]: { ...output, comparators } };
-}
-
-function withPrecision(tolerance: Tolerance | undefined, precision: Precision, limit: number): Tolerance {
-	if (typeof tolerance !== "number") return { ...tolerance, [precision]: limit };
-	const { fp64: _, ...precisions } = defaultTolerances;
-	const before = Object.fromEntries(Object.keys(precisions).map((name) => [name, tolerance]));
-	return { ...before, [precision]: limit };
 }

@@ -56,7 +56,7 @@ function judgeOn(
 	before: number,
 	precision: Precision,
 	{ multiple, backend }: CalibrationRule,
-): Judged {
+) {
 	const judged = judge(errors, before, precision, multiple);
 	if (backend === "tensorrt" || judged.state === "refused") return judged;
 	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });

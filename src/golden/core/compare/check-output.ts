@@ -17,17 +17,14 @@ import {
 	toNumeric,
 	worstOf,
 } from "./checks.ts";
-import { type Comparator, resolveComparators } from "./comparators.ts";
+import { type Comparator, type ResolveContext, resolveComparators } from "./comparators.ts";
 import { makePair } from "./difference.ts";
 import { metrics } from "./registry.ts";
 import { toleranceAt } from "./tolerances.ts";
 
-interface OutputContext {
+interface OutputContext extends Omit<ResolveContext, "expected"> {
 	spec: GoldenOutput | undefined;
-	precision: Precision;
 	basePrecision?: Precision | undefined;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	labels?: readonly number[] | undefined;
 	answers?: readonly CommandAnswer[] | undefined;
 	positionOf?: ((step: number) => number) | undefined;
 }
@@ -198,7 +195,7 @@ export function parseCommandAnswer(stdout: string, exitCode: number): CommandAns
 	if (exitCode !== 0 && exitCode !== 1) return failed(`it exited with code ${exitCode}; expected 0 or 1`);
 	const line = stdout.trimEnd().split("\n").at(-1)?.trim() ?? "";
 	if (!line.startsWith("{")) return { state: "answered", pass: exitCode === 0, value: null };
-	const show = (value: unknown): string | undefined => JSON.stringify(value)?.slice(0, shownAnswer);
+	const show = (value: unknown) => JSON.stringify(value)?.slice(0, shownAnswer);
 	let answer: { value?: unknown; pass?: unknown; detail?: unknown };
 	try {
 		answer = JSON.parse(line);

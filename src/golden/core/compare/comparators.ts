@@ -61,7 +61,8 @@ export function resolveComparator(
 		dataRange: rangeOf(spec, expected, part),
 		labels: context.labels ?? null,
 	};
-	for (const key of givenKeys) if (spec[key] !== undefined) Object.assign(options, { [key]: spec[key] });
+	for (const key of ["axis", ...metric.keys] as const)
+		if (spec[key] !== undefined) Object.assign(options, { [key]: spec[key] });
 	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
 	const perSample = typeof output.batchAxis === "number" && metric.whole === undefined;
 	return {
@@ -77,18 +78,6 @@ export function resolveComparator(
 		floor: spec.floor ?? 0,
 	};
 }
-
-const givenKeys = [
-	"k",
-	"axis",
-	"input",
-	"dataRange",
-	"window",
-	"channels",
-	"threshold",
-	"ignore",
-	"minScore",
-] as const satisfies (keyof MetricOptions)[];
 
 function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor) {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;

@@ -1,7 +1,7 @@
 // Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
 
 import { elementCount, type Sides, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, forEachChunk, forEachValue, longReader, numberReader } from "../tensor/values.ts";
+import { chunkElements, forEachChunk, longReader, numberReader, tensorStatistics } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -142,12 +142,8 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 }
 
 export function largestFinite(tensor: Tensor): number {
-	let largest = 0;
-	forEachValue(tensor, (value) => {
-		const size = Math.abs(value);
-		if (size > largest && size < Infinity) largest = size;
-	});
-	return largest;
+	const { min, max } = tensorStatistics(tensor);
+	return Math.max(0, -(min ?? 0), max ?? 0);
 }
 
 export function rootMeanSquare(tensor: Tensor): number {

@@ -5,9 +5,9 @@ import type { Threshold } from "../../../core/config/config.ts";
 import { BugError } from "../../../core/errors.ts";
 import { quoteName } from "../../../core/text/escape.ts";
 import { listNames } from "../../../core/text/labels.ts";
-import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
+import { checkBoxes } from "../boxes/check-boxes.ts";
 import { positionAfter } from "../sequence/sequence.ts";
-import { own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { own, type Tensors } from "../tensor/tensor.ts";
 import { type CommandAnswer, checkOutput, type OutputChecks } from "./check-output.ts";
 import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
 import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./growth.ts";
@@ -23,9 +23,9 @@ interface CaseRef {
 }
 
 export interface CaseInput extends CaseRef {
-	expected: TensorSet;
-	got: TensorSet;
-	base?: TensorSet;
+	expected: Tensors;
+	got: Tensors;
+	base?: Tensors;
 	basePrecision?: Precision | undefined;
 	isNewCase?: boolean | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
@@ -45,7 +45,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 		return { ...about, state: "stale", severity: policy, message, checks: [] };
 	}
 	const { checks: all, compared } = checkOutputs(input, golden);
-	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
+	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }) => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const ofSet = checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined;
 	return { ...about, state, message: messageOf(state, input, about.modelChanged) ?? ofSet, checks };
@@ -59,29 +59,28 @@ export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
 	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
 
-function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
+export function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
 	const modelChanged = manifest.model.sha256 !== modelSha256;
 	return { model, engine, precision, case: caseId, golden: manifest.goldenId, modelChanged };
 }
 
 function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
-	const expected = tensorMap(input.expected);
-	const got = tensorMap(input.got);
-	const base = input.base && tensorMap(input.base);
-	const sides = { expected, got, base };
-	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden, sides));
+	const { got, base } = input;
+	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden));
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
-		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && got.has(name)),
+		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && Object.hasOwn(got, name)),
 	);
 	for (const spec of groups) {
-		const { checks, compared } = checkBoxes(spec, sides, input.precision);
+		const { checks, compared } = checkBoxes(spec, input, input.precision);
 		const growth = hasNewFailure(checks) ? [] : boxGrowthChecks(checks, growthRule(input));
 		all.push({ checks: [...checks, ...growth], compared });
 	}
 	const noSuchOutput = "the golden has no such output, so it was not compared: record the golden again";
-	const extra = [...got.keys()]
+	const extra = Object.keys(got)
 		.filter((name) => !Object.hasOwn(golden.outputs, name))
-		.map((name) => markExisting(structuralCheck(name, "missing", noSuchOutput), base?.has(name) === true));
+		.map((name) =>
+			markExisting(structuralCheck(name, "missing", noSuchOutput), own(base, name) !== undefined),
+		);
 	return {
 		checks: [...all.flatMap(({ checks }) => checks), ...extra],
 		compared: all.reduce((sum, { compared }) => sum + compared, 0),
@@ -96,16 +95,16 @@ function hasNewFailure(checks: readonly GoldenCheck[]) {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
-function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks {
-	const expected = sides.expected.get(name);
-	const got = sides.got.get(name);
-	const base = sides.base?.get(name);
+function checkNamed(name: string, input: CaseInput, golden: GoldenCase): OutputChecks {
+	const expected = own(input.expected, name);
+	const got = own(input.got, name);
+	const base = own(input.base, name);
 	if (expected === undefined) throw bug(`Output ${name} of golden case ${input.caseId} was not read.`);
 	if (got === undefined) {
-		const names = [...sides.got.keys()].map((present) => quoteName(present));
+		const names = Object.keys(input.got).map((present) => quoteName(present));
 		const present = `the engine has no such output; it has ${listNames(names, 8)}`;
 		const detail = names.length === 0 ? "the engine gave no outputs" : present;
-		const isMissingInBase = sides.base !== undefined && base === undefined;
+		const isMissingInBase = input.base !== undefined && base === undefined;
 		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
 	const { outputs, detections, sequence } = input.manifest;

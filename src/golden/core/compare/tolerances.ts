@@ -55,6 +55,19 @@ function byPrecision<Key extends string>(table: Readonly<Record<Key, readonly nu
 export const defaultTolerances = byPrecision(outputs);
 export const boxTolerances = byPrecision(boxes);
 
+export function withLimits<Spec extends { tolerance?: Tolerance }>(
+	spec: Spec,
+	limits: Readonly<Partial<Record<Precision, number>>>,
+): Spec {
+	if (Object.keys(limits).length === 0) return spec;
+	const { tolerance } = spec;
+	const before =
+		typeof tolerance === "number"
+			? Object.fromEntries(Object.keys(columns).map((precision) => [precision, tolerance]))
+			: tolerance;
+	return { ...spec, tolerance: { ...before, ...limits } };
+}
+
 export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
 	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
 	return tolerance[precision];

@@ -4,15 +4,7 @@ import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated
 import { layoutCheck, toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import {
-	cutSlice,
-	elementCount,
-	own,
-	type Sides,
-	sliceTensor,
-	type Tensor,
-	tensorMap,
-} from "../tensor/tensor.ts";
+import { cutSlice, elementCount, own, type Sides, sliceTensor, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
 /** Each map takes some kilobytes and a pass over the output. */
@@ -33,8 +25,8 @@ export function attachErrorMaps(
 }
 
 function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput) {
-	const expected = tensorMap(input.expected).get(output);
-	const got = tensorMap(input.got).get(output);
+	const expected = own(input.expected, output);
+	const got = own(input.got, output);
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null) return null;
 	const sides = { expected: cutSlice(expected, slice), got: cutSlice(got, slice) };
 	const { shape } = sides.expected;

@@ -1,34 +1,21 @@
 // Packs recorded cases for a manifest, compares manifests, and refuses a golden of another model.
-import type {
-	GoldenCase,
-	GoldenManifest,
-	Preprocess,
-	Sequence,
-	TensorFile,
-} from "../../../../generated/golden.ts";
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
 import type { InputConfig } from "../../../core/config/config.ts";
 import { folderName } from "../../../core/config/values.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import {
-	feeds,
-	fromDType,
-	type OnnxDim,
-	type OnnxModel,
-	type OnnxValue,
-	toDType,
-} from "../../../core/onnx/model.ts";
+import { feeds, fromDType, type OnnxModel, type OnnxValue, toDType } from "../../../core/onnx/model.ts";
 import { formatDims, quoteName } from "../../../core/text/escape.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { overSteps, sequenceMisfit } from "../sequence/sequence.ts";
-import { formatShape, own, type Tensor } from "../tensor/tensor.ts";
+import { formatShape, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
 export interface RecordedCase {
 	id: string;
 	tags?: readonly string[];
 	labels?: NonNullable<GoldenCase["labels"]>;
-	inputs: Readonly<Record<string, Tensor>>;
-	outputs: Readonly<Record<string, Tensor>>;
+	inputs: Tensors;
+	outputs: Tensors;
 	pictures?: Readonly<Record<string, Picture>>;
 }
 
@@ -45,10 +32,8 @@ export interface TensorToWrite {
 	bytes: Uint8Array;
 }
 
-export interface TensorPacker {
-	ending: string;
-	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
-}
+/** As .npy. */
+export type PackTensor = (tensor: Tensor) => { bytes: Uint8Array; sha256: string };
 
 export function revisionFolder(revision: number): string {
 	return `r${revision}`;
@@ -66,14 +51,13 @@ export function nextRevision(
 export function packCase(
 	recorded: RecordedCase,
 	folder: string,
-	packer: TensorPacker,
+	pack: PackTensor,
 ): { golden: GoldenCase; files: TensorToWrite[] } {
 	const files: TensorToWrite[] = [];
 	const { id, tags, inputs, outputs, labels, pictures = {} } = recorded;
 	const fileOf = (name: string, tensor: Tensor, prefix: "in" | "out"): TensorFile => {
 		const picture = prefix === "in" ? own(pictures, name) : undefined;
-		const { bytes, sha256 } = picture ?? packer.pack(tensor);
-		const { ending } = picture ?? packer;
+		const { bytes, sha256, ending } = picture ?? { ending: "npy", ...pack(tensor) };
 		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
 		files.push({ path, bytes });
 		const { preprocess, tensorSha256 } = picture ?? {};
@@ -81,7 +65,7 @@ export function packCase(
 		const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
 		return { path, sha256, ...image, ...layout };
 	};
-	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: "in" | "out") =>
+	const side = (tensors: Tensors, prefix: "in" | "out") =>
 		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
 	const golden = {
 		id,
@@ -109,7 +93,7 @@ function essence({ model, outputs, detections, cases, policy, sequence }: Golden
 }
 
 /** All that decides a verdict on the case. */
-function contentOf(golden: GoldenCase): string {
+function contentOf(golden: GoldenCase) {
 	return JSON.stringify([filesContent(golden.inputs), filesContent(golden.outputs), labelsContent(golden)]);
 }
 
@@ -246,7 +230,12 @@ export function interfaceOf(
 			const shapes = cases.flatMap((one) => own(one[side], name) ?? []).map((file: TensorFile) => file.shape);
 			return { name, kind: "tensor", dtype: fromDType(dtype), dims: given ?? commonSizes(shape, shapes) };
 		});
-	const carried = stateOf(sequence);
+	const carried = Object.entries(sequence?.state ?? {}).flatMap(([name, one]) => {
+		const { output, dtype, shape, axis, batch } = one;
+		if (dtype === undefined || shape === undefined) return [];
+		const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
+		return [{ name, output, value: { kind: "tensor", dtype: fromDType(dtype), dims } as const }];
+	});
 	const open = { ...sequence?.each, ...sequence?.all, ...sequence?.outputs };
 	const perStep = (value: OnnxValue): OnnxValue => {
 		const dims = value.dims?.map((dim, axis) =>
@@ -254,30 +243,21 @@ export function interfaceOf(
 		);
 		return { ...value, dims: dims ?? null };
 	};
-	const inputs = [...valuesOf("inputs").map(perStep), ...carried.inputs];
-	const outputs = [...valuesOf("outputs").map(perStep), ...carried.outputs];
+	const inputs = [
+		...valuesOf("inputs").map(perStep),
+		...carried.map(({ name, value }) => ({ name, ...value })),
+	];
+	const outputs = [
+		...valuesOf("outputs").map(perStep),
+		...carried.map(({ output, value }) => ({ name: output, ...value })),
+	];
 	return {
 		...{ bytes: 0, irVersion: 0, producer: "", producerVersion: "", opsets: {}, functions: [] },
 		graph: { name: "", inputs, outputs, nodes: [], initializers: [], valueInfo: [], subgraphs: [] },
 	};
 }
 
-function stateOf(sequence: Sequence | undefined): Record<"inputs" | "outputs", OnnxValue[]> {
-	const begun = Object.entries(sequence?.state ?? {}).flatMap(
-		([input, { output, dtype, shape, axis, batch }]) => {
-			if (dtype === undefined || shape === undefined) return [];
-			const dims = shape.map((size, at) => (at === axis || at === batch ? null : size));
-			const value = { kind: "tensor", dtype: fromDType(dtype), dims } as const;
-			return [{ input: { name: input, ...value }, output: { name: output, ...value } }];
-		},
-	);
-	return { inputs: begun.map(({ input }) => input), outputs: begun.map(({ output }) => output) };
-}
-
-function commonSizes(
-	first: readonly number[],
-	all: readonly (readonly number[])[],
-): readonly OnnxDim[] | null {
+function commonSizes(first: readonly number[], all: readonly (readonly number[])[]) {
 	if (all.some(({ length }) => length !== first.length)) return null;
 	return first.map((size, axis) => (all.every((shape) => shape[axis] === size) ? size : null));
 }

@@ -12,13 +12,7 @@ import type {
 import { validate } from "../../../../generated/golden-validator.js";
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
 import { ConfigError } from "../../../core/errors.ts";
-import {
-	childPointer,
-	describeJsonFault,
-	formatName,
-	type SchemaProblem,
-	toProblem,
-} from "../../../core/found.ts";
+import { childPointer, formatName, readJson, type SchemaProblem, toProblem } from "../../../core/found.ts";
 import { describeInvisible } from "../../../core/text/escape.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
 import { axisFromStart, elementCount, isFloating, own, slicedShape, tensorBytes } from "../tensor/tensor.ts";
@@ -37,7 +31,13 @@ export function parseManifest(text: string, path: string): GoldenManifest {
 			problem("", `at most ${maxChars} characters`, `${text.length}`, "Split the golden set."),
 		);
 	}
-	const value = parseJson(text, path);
+	const lfs = text.startsWith("version https://git-lfs");
+	const fix = lfs
+		? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
+		: "Restore the file, which may be truncated, or record the golden again.";
+	const value = readJson(text, (got) =>
+		invalid(path, problem("", "JSON", lfs ? "a Git LFS pointer" : got, fix)),
+	);
 	if (!validate(value))
 		throw invalid(
 			path,
@@ -47,19 +47,6 @@ export function parseManifest(text: string, path: string): GoldenManifest {
 	const broken = findRuleProblem(manifest);
 	if (broken !== null) throw invalid(path, broken);
 	return manifest;
-}
-
-function parseJson(text: string, path: string): unknown {
-	try {
-		return JSON.parse(text.replace(/^\uFEFF/, ""));
-	} catch (cause) {
-		const lfs = text.startsWith("version https://git-lfs");
-		const fix = lfs
-			? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
-			: "Restore the file, which may be truncated, or record the golden again.";
-		const got = lfs ? "a Git LFS pointer" : `text that is not JSON (${describeJsonFault(cause)})`;
-		throw invalid(path, problem("", "JSON", got, fix));
-	}
 }
 
 function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem) {

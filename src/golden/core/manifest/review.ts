@@ -119,7 +119,7 @@ function listed(names: readonly string[]) {
 
 interface LimitContext {
 	expected: ReadonlyMap<string, Tensor>;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	relativeL2: ResolveContext["relativeL2"];
 }
 
 const { fp64: _, ...reviewed } = defaultTolerances;

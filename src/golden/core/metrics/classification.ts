@@ -2,7 +2,7 @@
 
 import { makePair, type Pair, wideReader } from "../compare/difference.ts";
 import { elementCount, isFloating, type Sides, type Tensor } from "../tensor/tensor.ts";
-import { forEachChunk, forEachExactRow, forEachPair, forEachRow } from "../tensor/values.ts";
+import { forEachChunk, forEachPair, forEachRow, originOf, type RowVisitor } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { Measured, MetricOptions } from "./element-errors.ts";
 export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
 	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
 	let worst = { at: -1, margin: -1 };
-	forEachExactRow(pair, { axis, keep: "order" }, (expected, got, place) => {
+	const visit: RowVisitor = (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
 		elements += expected.length;
 		if (minScore !== null && !expected.some((value) => value >= minScore)) return;
@@ -31,7 +31,8 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 		const at = place.first + lost * place.stride;
 		const margin = (expected[lost] as number) - (expected[gained] as number);
 		if (margin > worst.margin) worst = { at, margin };
-	});
+	};
+	forEachRow(pair, axis, visit, originOf(pair.expected));
 	if (rows === 0 && elements > 0)
 		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${minScore}` };
 	const value = rows === 0 ? NaN : agreeing / rows;
@@ -186,7 +187,7 @@ export function klDivergence(pair: Pair, options: MetricOptions): Measured {
 	let rows = 0;
 	let sum = 0;
 	let elements = 0;
-	forEachExactRow(pair, { axis: options.axis, keep: "differences" }, (expected, got, place) => {
+	const visit: RowVisitor = (expected, got, place) => {
 		if (holdsNaN(expected)) return;
 		const value = klOfRow(expected, got, options);
 		rows += 1;
@@ -195,7 +196,8 @@ export function klDivergence(pair: Pair, options: MetricOptions): Measured {
 		if (worst.at >= 0 && (value <= worst.value || Number.isNaN(worst.value))) return;
 		worst.value = value;
 		worst.at = place.first + (topIndices(expected, 1)[0] ?? 0) * place.stride;
-	});
+	};
+	forEachRow(pair, options.axis, visit, originOf(pair.expected));
 	const value = rows === 0 ? NaN : sum / rows;
 	return { value, elements, worstAt: worst.at, ...describe(value, worst.value, rows) };
 }
@@ -234,7 +236,7 @@ function divergenceTerm(logP: number, logQ: number) {
 }
 
 /** Subtracts the maximum, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
-function logSoftmax(logits: Float64Array): Float64Array {
+function logSoftmax(logits: Float64Array) {
 	let max = -Infinity;
 	for (const value of logits) max = Math.max(max, value);
 	const below = logits.map((value) => (value === max ? 0 : value - max));
@@ -258,7 +260,7 @@ function logProbabilities(
 
 const sumTolerance = 1e-2;
 
-function probabilities(values: Float64Array): Float64Array {
+function probabilities(values: Float64Array) {
 	const sum = values.reduce((total, value) => total + value, 0);
 	const isDistribution = Math.abs(sum - 1) <= sumTolerance && values.every((value) => value >= 0);
 	return values.map((value) => (isDistribution ? value / sum : NaN));

@@ -157,7 +157,7 @@ export function measureRanks(vectors: Vectors): VectorScores {
 	if (vectors.expected.length < 3)
 		return unmeasurable("fewer than three vectors have no order of neighbours");
 	return meanScore(vectors, (expected, got, own) => {
-		const without = (values: Float64Array): Float64Array => values.filter((_, index) => index !== own);
+		const without = (values: Float64Array) => values.filter((_, index) => index !== own);
 		return rankCorrelation(without(expected), without(got));
 	});
 }
@@ -194,7 +194,7 @@ export function unit(vector: Float64Array): Float64Array {
 }
 
 /** A vector is not its own neighbour. */
-function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
+function similarities(vectors: readonly Float64Array[], index: number) {
 	const own = vectors[index] as Float64Array;
 	return Float64Array.from(vectors, (other, at) => {
 		if (at === index) return -Infinity;
@@ -217,7 +217,7 @@ function rankCorrelation(left: Float64Array, right: Float64Array) {
 	return dot(a, b) / Math.sqrt(ofA * ofB);
 }
 
-function ranksOf(values: Float64Array): Float64Array {
+function ranksOf(values: Float64Array) {
 	const order = Float64Array.from(values, (_, index) => index);
 	order.sort((i, j) => (values[i] as number) - (values[j] as number));
 	const ranks = new Float64Array(values.length);

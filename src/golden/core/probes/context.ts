@@ -3,7 +3,7 @@
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { cutRanges, elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { cutRanges, joinTensors, own, type Tensor, type Tensors, tensorBytes } from "../tensor/tensor.ts";
 import {
 	type Batch,
 	findBatch,
@@ -132,8 +132,6 @@ export function repeat(first: string, second: string): Comparison {
 export const repetition = repeat(anchor, again);
 export const rounding = compareViews("same", [again, null], [nudged, null]);
 
-export type Tensors = Readonly<Record<string, Tensor>>;
-
 interface Pool {
 	rows: number;
 	tensors: Tensors;
@@ -184,7 +182,8 @@ function poolOf(
 	for (const { name } of subject.inputs) {
 		const axis = axes.get(name);
 		const own = first[name] as Tensor;
-		tensors[name] = axis === undefined ? own : join([own, ...alike.map((one) => one[name] as Tensor)], axis);
+		tensors[name] =
+			axis === undefined ? own : joinTensors([own, ...alike.map((one) => one[name] as Tensor)], axis);
 		if (axis !== undefined) rows = Math.min(rows, tensors[name].shape[axis] ?? 0);
 	}
 	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
@@ -243,24 +242,6 @@ export function pick(tensor: Tensor, axis: number, places: readonly number[]): T
 		axis,
 		places.map((place) => [place, place + 1]),
 	);
-}
-
-export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
-	const { dtype, shape } = tensors[0];
-	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
-	const innerBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
-	const blocks = elementCount(shape.slice(0, axis));
-	const size = sizes.reduce((sum, length) => sum + length, 0);
-	const data = new Uint8Array(blocks * size * innerBytes);
-	let to = 0;
-	for (let block = 0; block < blocks; block += 1) {
-		for (const [index, tensor] of tensors.entries()) {
-			const bytes = (sizes[index] ?? 1) * innerBytes;
-			data.set(tensor.data.subarray(block * bytes, (block + 1) * bytes), to);
-			to += bytes;
-		}
-	}
-	return { dtype, shape: shape.with(axis, size), data };
 }
 
 export function upTo(count: number): number[] {

@@ -4,16 +4,16 @@ import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
-import { elementCount, own, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { isAllFinite } from "../tensor/values.ts";
-import { anchor, type Comparison, pick, repetition, rounding, type Tensors, upTo } from "./context.ts";
+import { anchor, type Comparison, pick, repetition, rounding, upTo } from "./context.ts";
 import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
 export type ProbeAnswer =
 	| { state: "done"; outputs: Tensors }
 	| { state: "failed"; message: string; code?: string | undefined };
-export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
+type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 export interface JudgedProbe {
 	probe: ProbeName;

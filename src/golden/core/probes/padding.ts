@@ -1,11 +1,10 @@
 // The probe of padding: what stands at positions that do not count must not matter.
 import { encodeTensor } from "../record/generators/encode.ts";
-import { isFloating } from "../tensor/tensor.ts";
+import { isFloating, joinTensors } from "../tensor/tensor.ts";
 import {
 	compareViews,
 	composeBatch,
 	isSame,
-	join,
 	type ProbeContext,
 	type ProbeRequest,
 	pick,
@@ -120,7 +119,7 @@ function padInputs(
 				? pick(shifted[name] ?? tensor, axis, rotated)
 				: pick({ ...tensor, data: new Uint8Array(tensor.data.length) }, axis, padding);
 		if (filling === "none") made[name] = counting;
-		else if (rest !== null) made[name] = join([counting, rest], axis);
+		else if (rest !== null) made[name] = joinTensors([counting, rest], axis);
 	}
 	return made;
 }

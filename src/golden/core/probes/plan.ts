@@ -3,7 +3,7 @@ import type { Precision } from "../../../../generated/golden.ts";
 import type { ProbeName } from "../../../../generated/result.ts";
 import { shapesText } from "../../../core/text/labels.ts";
 import { canEncode, encodeTensor } from "../record/generators/encode.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { isFloating, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 import {
 	again,
@@ -19,7 +19,6 @@ import {
 	type ProbeRequest,
 	repeat,
 	repetition,
-	type Tensors,
 	upTo,
 } from "./context.ts";
 import { probePadding } from "./padding.ts";

@@ -13,7 +13,7 @@ import { twoDigits } from "../../../core/text/units.ts";
 import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
-import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
+import { defaultTolerances, toleranceAt, withLimits } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
 import { cutSlice, isFloating, ofSlice, type Tensor } from "../tensor/tensor.ts";
 import {
@@ -41,7 +41,7 @@ export interface LimitEvidence {
 	network: NetworkTraits;
 }
 
-type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
+export type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
 
 interface Measured extends LimitEvidence {
 	noiseErrors: ComparatorErrors;
@@ -127,7 +127,7 @@ function explainLimits(
 }
 
 /** Shares of rows and elements keep their defaults unless rounding alone comes near them. */
-function deriveShare(spec: MetricSpec, key: string, name: string, measured: Measured): ComparatorSpec {
+function deriveShare(spec: MetricSpec, key: string, name: string, measured: Measured) {
 	const { kind, tolerance } = spec;
 	return loosened(spec, {
 		bound: metrics[kind].bound,
@@ -164,12 +164,7 @@ function shareDefault(kind: string, precision: Precision) {
 const furthest = 100;
 
 /** The metric's value at which relative L2 reaches its limit; the emulation relates the two. */
-function deriveMetric(
-	spec: MetricSpec,
-	key: string,
-	basis: Basis,
-	rounding: Measured["roundingErrors"],
-): ComparatorSpec {
+function deriveMetric(spec: MetricSpec, key: string, basis: Basis, rounding: Measured["roundingErrors"]) {
 	const { bound } = metrics[spec.kind];
 	const limits: Partial<Record<Precision, number>> = {};
 	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
@@ -225,17 +220,4 @@ function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 			limits[precision] = limit;
 	}
 	return withLimits(spec, limits);
-}
-
-function withLimits<Spec extends { tolerance?: Tolerance }>(
-	spec: Spec,
-	limits: Partial<Record<Precision, number>>,
-) {
-	if (Object.keys(limits).length === 0) return spec;
-	const { tolerance } = spec;
-	const before =
-		typeof tolerance === "number"
-			? Object.fromEntries(Object.keys(defaultTolerances).map((precision) => [precision, tolerance]))
-			: tolerance;
-	return { ...spec, tolerance: { ...before, ...limits } };
 }

@@ -12,13 +12,13 @@ import { scopesOf } from "../../../core/onnx/walk.ts";
 import { checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { type Tensor, tensorMap } from "../tensor/tensor.ts";
+import type { Tensor, Tensors } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { judgeSet, type SetRef } from "../whole-set/judge-set.ts";
 import { floorOf, type RunOutputs, usualRoundings } from "./noise-floor.ts";
 
 const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
-export type Emulated = keyof typeof emulated;
+type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
 export type Rounded = Emulated | "fp32";
@@ -246,11 +246,9 @@ export function* measureErrors(
 	return worst;
 }
 
-type Outputs = RunOutputs[number];
-
 function checksOfCase(
 	manifest: GoldenManifest,
-	{ expected, got }: { expected: Outputs; got: Outputs },
+	{ expected, got }: Record<"expected" | "got", Tensors>,
 	precision: Precision,
 ) {
 	const outputs = Object.entries(manifest.outputs).flatMap(([name, spec]) => {
@@ -259,8 +257,9 @@ function checksOfCase(
 		const sides = { name, expected: wanted, got: found, base: undefined };
 		return checkOutput(sides, { spec, precision, relativeL2: {} }).checks;
 	});
-	const sides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
-	const boxes = (manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks);
+	const boxes = (manifest.detections ?? []).flatMap(
+		(spec) => checkBoxes(spec, { expected, got }, precision).checks,
+	);
 	return [...outputs, ...boxes];
 }
 

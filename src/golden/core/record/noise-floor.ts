@@ -11,10 +11,10 @@ import type {
 import { type Coverage, coveredParts } from "../compare/checks.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
-import { cutSlice, isFloating, own, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 
-export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
+export type RunOutputs = readonly Tensors[];
 
 const mostOutputBytes = 64 * 1024 ** 2;
 

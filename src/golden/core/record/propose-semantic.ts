@@ -4,7 +4,7 @@ import type { BoxComparatorSpec, Detections, GoldenOutput, Spread } from "../../
 import { makePair } from "../compare/difference.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { topIndices } from "../metrics/classification.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, isFloating, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { everyValue, forEachRow, forEachValue, tensorStatistics, valuesOf } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
 
@@ -187,7 +187,7 @@ export function proposeDetections(
 function splitRoles(
 	boxes: string,
 	names: readonly string[],
-	outputs: Readonly<Record<string, Tensor>>,
+	outputs: Tensors,
 ): (Pick<Detections, "boxes" | "classes" | "count"> & { scores: string }) | null {
 	const shape = outputs[boxes]?.shape ?? [];
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;

@@ -5,15 +5,7 @@ import { quoteName } from "../../../core/text/escape.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
-import {
-	cutSlice,
-	elementCount,
-	isFloating,
-	own,
-	type Tensor,
-	type TensorSet,
-	tensorMap,
-} from "../tensor/tensor.ts";
+import { cutSlice, elementCount, isFloating, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
 import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
 import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor } from "./noise-floor.ts";
 import { proposeDetections } from "./propose-semantic.ts";
@@ -35,21 +27,20 @@ const recordAgain = "Record the golden with other inputs, or fix the model that 
  * zeros of a dead layer, are refused only if all outputs are constant.
  */
 export function watchSensitivity(manifest: GoldenManifest): {
-	see(outputs: TensorSet): void;
+	see(outputs: Tensors): void;
 	findings(): Weakness[];
 } {
 	const watches = new Map<string, OutputWatch>();
 	const nonFinite = new Map<string, Weakness>();
 	let seen = 0;
-	let first: ReadonlyMap<string, Tensor> | null = null;
+	let first: Tensors | null = null;
 	return {
-		see(set) {
-			const tensors = tensorMap(set);
+		see(tensors) {
 			const id = manifest.cases[seen]?.id ?? String(seen);
 			if (seen === 0) first = tensors;
 			else if (first !== null && !isSame(first, tensors)) first = null;
 			seen += 1;
-			for (const [name, tensor] of tensors) {
+			for (const [name, tensor] of Object.entries(tensors)) {
 				const finding = nonFinite.has(name) ? null : findNonFinite(manifest, id, { name, tensor });
 				if (finding !== null) nonFinite.set(name, finding);
 				const watch = watches.get(name) ?? { elements: 0, first: NaN, constant: true };
@@ -90,15 +81,15 @@ function watchTensor(watch: OutputWatch, tensor: Tensor) {
 	watch.constant &&= everyValue(tensor, (value) => value === watch.first);
 }
 
-function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>) {
-	if (left.size !== right.size) return false;
-	return [...right].every(([name, { data }]) => {
-		const other = left.get(name);
+function isSame(left: Tensors, right: Tensors) {
+	if (Object.keys(left).length !== Object.keys(right).length) return false;
+	return Object.entries(right).every(([name, { data }]) => {
+		const other = own(left, name);
 		return other !== undefined && Buffer.compare(data, other.data) === 0;
 	});
 }
 
-export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Weakness[] {
+export function findInsensitive(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const watch = watchSensitivity(manifest);
 	for (const outputs of cases) watch.see(outputs);
 	return watch.findings();

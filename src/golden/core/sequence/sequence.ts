@@ -3,11 +3,10 @@ import type { GoldenManifest, Sequence, SequenceState } from "../../../../genera
 import type { Decoder } from "../../../core/onnx/decoder.ts";
 import { feeds, type OnnxModel, type OnnxValue, toDType } from "../../../core/onnx/model.ts";
 import { quoteName } from "../../../core/text/escape.ts";
-import { cutRanges, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { cutRanges, joinTensors, own, type Tensor, type Tensors, tensorBytes } from "../tensor/tensor.ts";
 
 export type { Sequence };
 
-type Tensors = Readonly<Record<string, Tensor>>;
 type Shapes = Readonly<Record<string, { shape: readonly number[] }>>;
 
 export function sequenceOf(
@@ -118,7 +117,7 @@ export function firstStep(sequence: Sequence, inputs: Tensors): Tensors {
 	return { ...cutInputs(sequence, inputs, span), ...beginning(sequence, inputs) };
 }
 
-function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span): Tensors {
+function cutInputs({ each, all }: Sequence, inputs: Tensors, { from, to }: Span) {
 	const cut = Object.entries(inputs).map(([name, tensor]) => {
 		const [single, grown] = [own(each, name), own(all, name)];
 		if (single !== undefined) return [name, cutRanges(tensor, single, [[from, to]])];
@@ -143,21 +142,25 @@ function beginShape({ shape = [], batch }: SequenceState, { each }: Sequence, in
 	return shape.map((size, at) => (at === batch ? rows : size));
 }
 
-function joinSteps(
-	{ outputs: axes = {}, state }: Sequence,
-	steps: readonly Tensors[],
-): Record<string, Tensor> {
+function joinSteps({ outputs: axes = {}, state }: Sequence, steps: readonly Tensors[]) {
 	const given = new Set(Object.values(state).map(({ output }) => output));
 	const names = Object.keys(steps[0] ?? {}).filter((name) => !given.has(name));
 	return Object.fromEntries(
 		names.map((name) => {
 			const axis = own(axes, name);
-			const parts = steps.flatMap((outputs) => own(outputs, name) ?? []);
-			const last = parts.map((part) => (axis === undefined ? part : lastOf(part, axis)));
-			const joined = joinTensors(last, axis ?? 0);
-			if (joined === null)
+			const [first, ...others] = steps
+				.flatMap((outputs) => own(outputs, name) ?? [])
+				.map((part) => (axis === undefined ? part : lastOf(part, axis)))
+				.map((part) => (part.shape.length === 0 ? { ...part, shape: [1] } : part));
+			const along = axis ?? 0;
+			const beside = ({ shape }: Tensor) => shape.toSpliced(along, 1).join();
+			if (
+				first === undefined ||
+				along >= first.shape.length ||
+				others.some((part) => beside(part) !== beside(first))
+			)
 				throw new Error(`Output ${name} has another shape in each step, so it cannot be compared.`);
-			return [name, joined];
+			return [name, joinTensors([first, ...others], along)];
 		}),
 	);
 }
@@ -165,29 +168,6 @@ function joinSteps(
 function lastOf(tensor: Tensor, axis: number) {
 	const size = tensor.shape[axis] ?? 1;
 	return cutRanges(tensor, axis, [[Math.max(0, size - 1), size]]);
-}
-
-function joinTensors(parts: readonly Tensor[], axis: number): Tensor | null {
-	const [first] = parts.map(({ shape, ...tensor }) => ({
-		...tensor,
-		shape: shape.length === 0 ? [1] : shape,
-	}));
-	const sizes = parts.map(({ shape }) => shape[axis] ?? 1);
-	const beside = ({ shape }: Tensor) => shape.toSpliced(axis, 1).join();
-	if (first === undefined || axis >= first.shape.length || new Set(parts.map(beside)).size > 1) return null;
-	const shape = first.shape.map((size, at) =>
-		at === axis ? sizes.reduce((sum, one) => sum + one, 0) : size,
-	);
-	const data = new Uint8Array(tensorBytes({ dtype: first.dtype, shape }));
-	const rows = elementCount(shape.slice(0, axis));
-	let at = 0;
-	for (let row = 0; row < rows; row += 1)
-		for (const part of parts) {
-			const bytes = part.data.length / rows;
-			data.set(part.data.subarray(row * bytes, (row + 1) * bytes), at);
-			at += bytes;
-		}
-	return { dtype: first.dtype, shape, data };
 }
 
 export function positionAfter(sequence: Sequence, inputs: Shapes, step: number): number {

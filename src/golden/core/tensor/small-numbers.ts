@@ -9,15 +9,19 @@ export interface FloatFormat {
 	special: "ieee" | "nan" | "unsigned-zero" | "none";
 }
 
-/** Binary16 of IEEE 754-2008, 3.4. */
-const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
-
 /** E4M3FN and E5M2 of "FP8 Formats for Deep Learning" (arXiv 2209.05433); E2M1 of the OCP Microscaling Formats specification, 5.3.3. */
-const floatFormats = {
+const smallFormats = {
 	float8e4m3fn: { exponentBits: 4, fractionBits: 3, bias: 7, special: "nan" },
 	float8e5m2: { exponentBits: 5, fractionBits: 2, bias: 15, special: "ieee" },
 	float4e2m1: { exponentBits: 2, fractionBits: 1, bias: 1, special: "none" },
 } as const satisfies Partial<Record<DType, FloatFormat>>;
+
+const formats: Partial<Record<DType, FloatFormat>> = {
+	...smallFormats,
+	/** Binary16 of IEEE 754-2008, 3.4. */
+	float16: { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" },
+	bfloat16: { exponentBits: 8, fractionBits: 7, bias: 127, special: "ieee" },
+};
 
 export function floatOf(bits: number, format: FloatFormat): number {
 	const { exponentBits, fractionBits, bias, special } = format;
@@ -34,24 +38,29 @@ export function floatOf(bits: number, format: FloatFormat): number {
 		: sign * (1 + fraction / steps) * 2 ** (exponent - bias);
 }
 
-export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
+export type SmallDType = keyof typeof smallFormats | "int4" | "uint4";
 
-const tables = new Map<SmallDType, Float32Array>();
+const tables = new Map<DType, Float32Array>();
 
-export function smallValues(dtype: SmallDType): Float32Array {
+/** The value of each pattern of bits, for the types that no typed array has. */
+export function valueTable(dtype: DType): Float32Array {
+	const known = tables.get(dtype);
+	if (known !== undefined) return known;
+	const format = formats[dtype];
 	const decode = (bits: number) => {
-		if (dtype === "uint4") return bits;
-		if (dtype === "int4") return bits < 8 ? bits : bits - 16;
-		return floatOf(bits, floatFormats[dtype]);
+		if (format !== undefined) return floatOf(bits, format);
+		if (dtype === "bool") return Number(bits !== 0);
+		return dtype === "int4" && bits > 7 ? bits - 16 : bits;
 	};
-	const table =
-		tables.get(dtype) ?? Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => decode(bits));
+	const ofInteger = dtype === "bool" ? 8 : 4;
+	const width = format === undefined ? ofInteger : 1 + format.exponentBits + format.fractionBits;
+	const table = Float32Array.from({ length: 2 ** width }, (_, bits) => decode(bits));
 	tables.set(dtype, table);
 	return table;
 }
 
 export function isSmall(dtype: DType): dtype is SmallDType {
-	return Object.hasOwn(floatFormats, dtype) || dtype === "int4" || dtype === "uint4";
+	return Object.hasOwn(smallFormats, dtype) || dtype === "int4" || dtype === "uint4";
 }
 
 export function isPacked(dtype: DType): boolean {
@@ -64,7 +73,7 @@ export function nibbleAt(data: Uint8Array, flat: number): number {
 }
 
 export function smallBits(dtype: SmallDType, value: number): number {
-	const table = smallValues(dtype);
+	const table = valueTable(dtype);
 	let best = 0;
 	for (let bits = 1; bits < table.length; bits += 1) {
 		const gain = Math.abs((table[best] as number) - value) - Math.abs((table[bits] as number) - value);
@@ -72,16 +81,4 @@ export function smallBits(dtype: SmallDType, value: number): number {
 		if (nearer && Number.isFinite(table[bits])) best = bits;
 	}
 	return best;
-}
-
-let halfTable: Float32Array | null = null;
-
-export function decodeHalf(bits: Uint16Array, out: Float32Array): void {
-	halfTable ??= Float32Array.from({ length: 65_536 }, (_, pattern) => floatOf(pattern, halfFormat));
-	for (let i = 0; i < bits.length; i += 1) out[i] = halfTable[bits[i] as number] as number;
-}
-
-export function decodeBrainFloat(bits: Uint16Array, out: Float32Array): void {
-	const words = new Uint32Array(out.buffer, out.byteOffset, out.length);
-	for (let i = 0; i < bits.length; i += 1) words[i] = (bits[i] as number) << 16;
 }

@@ -25,7 +25,7 @@ export function own<Value>(
 	return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-export type TensorSet = ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>;
+export type Tensors = Readonly<Record<string, Tensor>>;
 
 export const elementBytes: Readonly<Record<DType, number>> = {
 	float32: 4,
@@ -82,10 +82,6 @@ export function elementCount(shape: readonly number[]): number {
 
 export function formatShape(shape: readonly number[]): string {
 	return shape.length === 0 ? "a scalar" : `[${shape.join(", ")}]`;
-}
-
-export function tensorMap(set: TensorSet): ReadonlyMap<string, Tensor> {
-	return set instanceof Map ? set : new Map(Object.entries(set));
 }
 
 export function unravel(flat: number, shape: readonly number[]): number[] {
@@ -146,6 +142,25 @@ function copyNibbles(data: Uint8Array, [from, to]: IndexRange, target: { out: Ui
 		const at = target.at + i - from;
 		out[at >>> 1] = (out[at >>> 1] ?? 0) | (nibbleAt(data, i) << (at & 1 ? 4 : 0));
 	}
+}
+
+/** Of one shape but along the axis; not of 4-bit elements, which share bytes. */
+export function joinTensors(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
+	const { dtype, shape } = tensors[0];
+	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
+	const innerBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
+	const blocks = elementCount(shape.slice(0, axis));
+	const size = sizes.reduce((sum, length) => sum + length, 0);
+	const data = new Uint8Array(blocks * size * innerBytes);
+	let to = 0;
+	for (let block = 0; block < blocks; block += 1) {
+		for (const [index, tensor] of tensors.entries()) {
+			const bytes = (sizes[index] ?? 1) * innerBytes;
+			data.set(tensor.data.subarray(block * bytes, (block + 1) * bytes), to);
+			to += bytes;
+		}
+	}
+	return { dtype, shape: shape.with(axis, size), data };
 }
 
 export function axisFromStart(axis: number, rank: number): number {
@@ -227,7 +242,7 @@ function expectedRange([from, to]: IndexRange, size: number, after: number) {
 const maxShownRanges = 3;
 
 export function sliceLabel(slice: OutputSlice): string {
-	const { from = 0, to, ranges = [[from, to ?? Infinity]] } = slice;
+	const ranges = rangesOf(slice, Infinity);
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
 	const more = ranges.length > maxShownRanges ? `, … (${ranges.length} ranges)` : "";
 	const only = ranges.length === 1 && (ranges[0]?.[1] ?? 0) - (ranges[0]?.[0] ?? 0) === 1;

@@ -1,6 +1,6 @@
 // Reads a tensor in chunks, as binary64 for every dtype, and two tensors row by row along an axis.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
-import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
+import { isPacked, nibbleAt, valueTable } from "./small-numbers.ts";
 import { axisFromStart, elementBytes, elementCount, isFloating, type Sides, type Tensor } from "./tensor.ts";
 
 export const chunkElements = 65_536;
@@ -24,11 +24,6 @@ const plainViews: Partial<Record<DType, ViewOf<ArrayLike<number>>>> = {
 	int8: Int8Array,
 	uint8: Uint8Array,
 };
-const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array) => void>> = {
-	float16: decodeHalf,
-	bfloat16: decodeBrainFloat,
-};
-
 /** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number) {
 	const size = elementBytes[dtype];
@@ -39,7 +34,7 @@ function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start:
 
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
-	const fill = filler(tensor, scratch.length);
+	const fill = filler(tensor);
 	return (start, count) => {
 		const out = scratch.subarray(0, count);
 		fill(out, start);
@@ -52,7 +47,7 @@ export function numberReader(tensor: Tensor): ChunkReader<Float32Array | Float64
 	return (start, count) => viewChunk(tensor, Float32Array, start, count);
 }
 
-function filler(tensor: Tensor, longest: number): (out: Float64Array, start: number) => void {
+function filler(tensor: Tensor): (out: Float64Array, start: number) => void {
 	const { dtype, data } = tensor;
 	const Plain = plainViews[dtype];
 	if (Plain) return (out, start) => out.set(viewChunk(tensor, Plain, start, out.length));
@@ -62,22 +57,13 @@ function filler(tensor: Tensor, longest: number): (out: Float64Array, start: num
 			const values = viewChunk(tensor, Long, start, out.length);
 			for (let i = 0; i < out.length; i += 1) out[i] = Number(values[i]);
 		};
-	const decode = halfDecoders[dtype];
-	if (decode) {
-		const scratch = new Float32Array(longest);
-		return (out, start) => {
-			const values = scratch.subarray(0, out.length);
-			decode(viewChunk(tensor, Uint16Array, start, out.length), values);
-			out.set(values);
-		};
-	}
-	const table = isSmall(dtype)
-		? smallValues(dtype)
-		: Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
+	const table = valueTable(dtype);
 	const packed = isPacked(dtype);
+	const View = elementBytes[dtype] === 2 ? Uint16Array : Uint8Array;
 	return (out, start) => {
+		const bits = packed ? null : viewChunk<Uint16Array | Uint8Array>(tensor, View, start, out.length);
 		for (let i = 0; i < out.length; i += 1)
-			out[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
+			out[i] = table[bits === null ? nibbleAt(data, start + i) : (bits[i] as number)] as number;
 	};
 }
 
@@ -93,8 +79,10 @@ export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float6
 	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
 }
 
+/** The first element, if binary64 does not hold its neighbours. */
 export function originOf(tensor: Tensor): bigint {
-	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
+	const [first = 0n] = elementCount(tensor.shape) === 0 ? [] : (longReader(tensor)?.(0, 1) ?? []);
+	return first > -(2n ** 53n) && first < 2n ** 53n ? 0n : first;
 }
 
 export function valueAt(tensor: Tensor, flat: number): number {
@@ -179,9 +167,10 @@ interface RowPosition {
 	stride: number;
 }
 
-type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
+export type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
-export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
+/** @param origin subtracted from 64-bit integers. */
+export function forEachRow(pair: Sides, axis: number, visit: RowVisitor, origin = 0n): void {
 	const { shape } = pair.expected;
 	const along = axisFromStart(axis, shape.length);
 	const length = along < 0 ? 1 : (shape[along] ?? 1);
@@ -190,8 +179,8 @@ export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 	const outer = elementCount(shape) / (length * stride);
 	// Rows along an inner axis are read some columns at a time to bound memory.
 	const width = Math.min(stride, chunkElements, Math.max(1, Math.floor((16 * chunkElements) / length)));
-	const readExpected = stripReader(pair.expected, { length, stride, width });
-	const readGot = stripReader(pair.got, { length, stride, width });
+	const readExpected = stripReader(offsetReader(pair.expected, origin), { length, stride, width });
+	const readGot = stripReader(offsetReader(pair.got, origin), { length, stride, width });
 	for (let block = 0; block < outer; block += 1) {
 		for (let column = 0; column < stride; column += width) {
 			const columns = Math.min(width, stride - column);
@@ -207,10 +196,9 @@ export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 }
 
 function stripReader(
-	tensor: Tensor,
+	read: ChunkReader<Float64Array>,
 	{ length, stride, width }: Record<"length" | "stride" | "width", number>,
 ): (first: number, columns: number) => Float64Array {
-	const read = float64Reader(tensor);
 	const rows = new Float64Array(length * width);
 	return (first, columns) => {
 		if (stride === 1) forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
@@ -220,38 +208,5 @@ function stripReader(
 				for (let i = 0; i < columns; i += 1) rows[i * length + k] = values[i] as number;
 			}
 		return rows;
-	};
-}
-
-interface Exactness {
-	axis: number;
-	/** Of values beyond 2^53: their order, or how far each lies below its row's largest. */
-	keep: "order" | "differences";
-}
-
-/** Rows that binary64 does not hold come as ranks, or with their largest value subtracted. */
-export function forEachExactRow(pair: Sides, { axis, keep }: Exactness, visit: RowVisitor): void {
-	const expectedRow = exactRow(pair.expected, keep);
-	const gotRow = exactRow(pair.got, keep);
-	forEachRow(pair, axis, (expected, got, place) => {
-		expectedRow?.(expected, place);
-		gotRow?.(got, place);
-		visit(expected, got, place);
-	});
-}
-
-function exactRow(
-	tensor: Tensor,
-	keep: Exactness["keep"],
-): ((row: Float64Array, place: RowPosition) => void) | null {
-	const read = longReader(tensor);
-	if (read === null) return null;
-	return (row, { first, stride }) => {
-		if (row.every((value) => Math.abs(value) < 2 ** 53)) return;
-		const values = Array.from(row, (_, k) => read(first + k * stride, 1)[0] as bigint);
-		const ascending = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
-		const largest = ascending.at(-1) as bigint;
-		const ranks = keep === "order" ? new Map(ascending.map((value, rank) => [value, rank])) : null;
-		for (const [k, value] of values.entries()) row[k] = ranks?.get(value) ?? Number(value - largest);
 	};
 }

@@ -6,10 +6,10 @@ import type { GivenShapes } from "../../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxModel } from "../../../core/onnx/model.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { listNames } from "../../../core/text/labels.ts";
-import { composeBatch, join, maxCaseBytes, type Tensors, upTo } from "../probes/context.ts";
+import { composeBatch, maxCaseBytes, upTo } from "../probes/context.ts";
 import { findBatch, type InputAxes } from "../probes/subject.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { joinTensors, own, type Tensor, type Tensors, tensorBytes } from "../tensor/tensor.ts";
 
 type Axes = ReadonlyMap<string, number>;
 
@@ -97,7 +97,7 @@ function likeness({ inputs, outputs }: GoldenCase, axes: Axes) {
 }
 
 /** null if an output has no rows, or other sizes that may depend on the values, as a batch pads them. */
-function outputAxes({ cases, rows, sizes }: Group, dim: string, { graph }: OnnxModel): Axes | null {
+function outputAxes({ cases, rows, sizes }: Group, dim: string, { graph }: OnnxModel) {
 	const axes = new Map<string, number>();
 	for (const [name, { shape }] of Object.entries(cases[0].outputs)) {
 		const declared = graph.outputs.find((value) => value.name === name)?.dims ?? [];
@@ -118,7 +118,7 @@ export function fillBatch(batch: number, axes: Axes, stored: readonly Tensors[])
 		const axis = axes.get(name);
 		return [
 			name,
-			axis === undefined ? tensor : join([tensor, ...others.flatMap((one) => one[name] ?? [])], axis),
+			axis === undefined ? tensor : joinTensors([tensor, ...others.flatMap((one) => one[name] ?? [])], axis),
 		];
 	});
 	const [[name = "", axis = 0] = []] = axes;

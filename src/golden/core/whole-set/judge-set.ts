@@ -15,11 +15,11 @@ import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } fro
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparator } from "../compare/comparators.ts";
 import { makePair } from "../compare/difference.ts";
 import { existingGrowthChecks, growthRule } from "../compare/growth.ts";
-import type { CaseInput } from "../compare/judge.ts";
+import { aboutCase, type CaseInput } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";
-import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
@@ -35,7 +35,7 @@ export interface SetWatch {
 }
 
 export function watchSet(ref: SetRef): SetWatch | null {
-	const { manifest, model, engine, precision } = ref;
+	const { manifest, precision } = ref;
 	const sums = sumsOf(manifest, ref);
 	if (sums.length === 0) return null;
 	const baseSums = sumsOf(manifest, { ...ref, precision: ref.basePrecision ?? precision });
@@ -49,10 +49,9 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			baseIsWhole = baseIsWhole && addAll(baseSums, golden, sides?.expected, sides?.base);
 		},
 		verdict() {
-			const modelChanged = manifest.model.sha256 !== ref.modelSha256;
-			if (modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const set = { case: wholeSet, scope: "set" as const, cases: seen };
-			const about = { model, engine, precision, ...set, golden: manifest.goldenId, modelChanged };
+			const own = aboutCase({ ...ref, caseId: wholeSet });
+			if (own.modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
+			const about = { ...own, scope: "set" as const, cases: seen };
 			if (lost.length > 0 || seen === 0) {
 				const first = quoteName(lost[0] ?? "");
 				const some = `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;
@@ -81,12 +80,11 @@ export function judgeSet(
 function addAll(
 	sums: readonly Sum[],
 	golden: GoldenCase,
-	expected: TensorSet | undefined,
-	got: TensorSet | undefined,
+	expected: Tensors | undefined,
+	got: Tensors | undefined,
 ) {
 	if (expected === undefined || got === undefined) return false;
-	const sides = { expected: tensorMap(expected), got: tensorMap(got) };
-	return sums.map((sum) => sum.add(golden, sides)).every(Boolean);
+	return sums.map((sum) => sum.add(golden, { expected, got })).every(Boolean);
 }
 
 function checkOf(sum: Sum, base: Sum | undefined) {
@@ -115,10 +113,7 @@ interface Sum {
 	allowed(): number;
 }
 
-interface SumContext {
-	precision: Precision;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-}
+type SumContext = Pick<CaseInput, "precision" | "relativeL2">;
 
 function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
@@ -146,7 +141,7 @@ function outputSum(name: string, output: GoldenOutput, spec: MetricSpec, context
 		range,
 		add(golden, sides) {
 			if (!Object.hasOwn(golden.outputs, name)) return true;
-			const [expected, got] = [sides.expected.get(name), sides.got.get(name)];
+			const [expected, got] = [own(sides.expected, name), own(sides.got, name)];
 			if (expected === undefined || got === undefined || layoutCheck(name, expected, got) !== null)
 				return false;
 			if (makePair(expected, got).difference().nonFinite.differing > 0) return false;

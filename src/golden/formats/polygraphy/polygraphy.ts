@@ -1,7 +1,7 @@
 // Polygraphy's JSON: inputs (a list of feeds) and run results, whose arrays are .npy files in base64.
 
 import type { TensorFile } from "../../../../generated/golden.ts";
-import { isObject } from "../../../core/found.ts";
+import { isObject, parseJson } from "../../../core/found.ts";
 import { type MemberFile, memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
 
 /** The text is held as one string beside its values. */
@@ -23,15 +23,9 @@ function fieldOf(value: unknown, key: string) {
 
 /** Takes far longer than finding a member. @throws ConfigError tensor-invalid. */
 export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
-	const refused = (got: string) => tensorInvalid(file, "Polygraphy's JSON", got);
-	let value: unknown;
-	try {
-		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch {
-		throw refused("invalid JSON");
-	}
-	if (typeof value !== "object" || value === null) throw refused("a single value");
-	return value;
+	const value = parseJson(bytes);
+	if (typeof value === "object" && value !== null) return value;
+	throw tensorInvalid(file, "Polygraphy's JSON", value === undefined ? "invalid JSON" : "a single value");
 }
 
 function feedOf(value: unknown, file: RunFile) {
@@ -44,7 +38,7 @@ function feedOf(value: unknown, file: RunFile) {
 	throw tensorInvalid(file, "arrays by name", "something else");
 }
 
-function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
+function iterationsOf(value: unknown, file: RunFile) {
 	const list = fieldOf(value, "lst");
 	if (!Array.isArray(list)) throw tensorInvalid(file, "Polygraphy's inputs or RunResults", "other JSON");
 	const runners = list.filter(
@@ -61,7 +55,7 @@ function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 }
 
 /** Pickles of torch are programs, and are never loaded. */
-function npyOf(value: unknown, file: RunFile): Uint8Array {
+function npyOf(value: unknown, file: RunFile) {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
 		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||

@@ -1,14 +1,12 @@
 // Frames between trtgate and the golden worker: a prefix, a JSON header, and a payload; worker/README.md describes them.
 
-import { isObject } from "../../../core/found.ts";
+import { isObject, parseJson } from "../../../core/found.ts";
 
 const protocolVersion = 1;
 
 const magic = [0x54, 0x47, 0x57, 0x46] as const;
 const prefixBytes = 20;
 export const longestHeaderBytes = 1024 * 1024;
-/** A payload's buffer grows only as bytes arrive, so a false length costs nothing. */
-const firstBufferBytes = 64 * 1024;
 
 export type Header = Readonly<Record<string, unknown>>;
 
@@ -17,7 +15,7 @@ export interface RawFrame {
 	payload: Uint8Array;
 }
 
-export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
+export function encodeHeader(header: Header, payloadBytes = 0): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
 	if (text.length > longestHeaderBytes)
 		throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
@@ -31,27 +29,27 @@ export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	return bytes;
 }
 
-interface FrameDecoder {
-	push(chunk: Uint8Array): RawFrame[];
-	broken(): string | null;
-}
-
-/** Lengths are checked before anything is allocated for them. */
-export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
+/** Lengths are checked before bytes are collected for them. */
+export function createFrameDecoder(limits: { payloadBytes: number }) {
 	let frames: RawFrame[] = [];
 	let fault: string | null = null;
 	const reader = readFrames(limits.payloadBytes, (frame) => frames.push(frame));
-	let filler = createFiller(reader.next().value);
+	let needed = reader.next().value;
+	let pieces: Uint8Array[] = [];
+	let bytes = 0;
 	return {
-		push(chunk) {
+		push(chunk: Uint8Array) {
 			frames = [];
-			let remaining = chunk;
+			if (bytes === 0) pieces = [];
+			pieces.push(chunk);
+			bytes += chunk.length;
 			try {
-				while (fault === null) {
-					remaining = filler.take(remaining);
-					const whole = filler.whole();
-					if (whole === null) break;
-					filler = createFiller(reader.next(whole).value);
+				while (fault === null && bytes >= needed) {
+					const [first = chunk, ...others] = pieces;
+					const all = others.length === 0 ? first : Buffer.concat(pieces);
+					pieces = [all.subarray(needed)];
+					bytes -= needed;
+					needed = reader.next(new Uint8Array(all.buffer, all.byteOffset, needed)).value;
 				}
 			} catch (error) {
 				if (!(error instanceof BrokenStream)) throw error;
@@ -95,31 +93,7 @@ function readPrefix(bytes: Uint8Array, payloadLimit: number) {
 }
 
 function parseHeader(bytes: Uint8Array) {
-	let value: unknown;
-	try {
-		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch {
-		throw new BrokenStream("a header is not JSON");
-	}
+	const value = parseJson(bytes);
 	if (isObject(value)) return value;
-	throw new BrokenStream("a header is not an object");
-}
-
-function createFiller(size: number) {
-	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
-	let filled = 0;
-	return {
-		take(chunk: Uint8Array): Uint8Array {
-			const count = Math.min(chunk.length, size - filled);
-			if (filled + count > buffer.length) {
-				const larger = new Uint8Array(Math.min(size, Math.max(filled + count, buffer.length * 2)));
-				larger.set(buffer.subarray(0, filled));
-				buffer = larger;
-			}
-			buffer.set(chunk.subarray(0, count), filled);
-			filled += count;
-			return chunk.subarray(count);
-		},
-		whole: () => (filled === size ? buffer : null),
-	};
+	throw new BrokenStream(`a header is not ${value === undefined ? "JSON" : "an object"}`);
 }

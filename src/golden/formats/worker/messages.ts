@@ -2,10 +2,8 @@
 import type { DType } from "../../../../generated/golden.ts";
 import type { WorkerFigures } from "../../../core/compare/lifetime.ts";
 import { isObject } from "../../../core/found.ts";
-import type { LoadRequest } from "../../../core/load/measured.ts";
-import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { beginning, type Sequence, spansOf } from "../../core/sequence/sequence.ts";
-import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { elementBytes, type Tensor, type Tensors, tensorBytes } from "../../core/tensor/tensor.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
 export interface WorkerHello {
@@ -18,9 +16,7 @@ export interface WorkerHello {
 
 export type WorkerMessage =
 	| WorkerHello
-	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
-	| { kind: "figures"; id: string; figures: WorkerFigures }
-	| { kind: "unsupported-output"; id: string; message: string }
+	| { kind: "result"; id: string; outputs: Tensors; figures?: WorkerFigures }
 	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end" };
 
@@ -42,7 +38,7 @@ interface CaseOptions {
 
 export function encodeCase(
 	id: string,
-	given: Readonly<Record<string, Tensor>>,
+	given: Tensors,
 	{ beside = [], runs, ofBeside, sequence }: CaseOptions = {},
 ): Uint8Array[] {
 	const inputs = sequence === undefined ? given : { ...given, ...beginning(sequence, given) };
@@ -59,19 +55,6 @@ export function encodeCase(
 	const plan = sequence && { ...sequence, spans: spansOf(sequence, given).map(({ from, to }) => [from, to]) };
 	const header = { kind, id, ...(beside.length === 0 ? {} : { beside }), runs, ofBeside, plan, tensors };
 	return [encodeHeader(header, payloadBytes), ...parts];
-}
-
-export function encodeRefit(id: string, weights: "model" | "zeros"): Uint8Array {
-	return encodeHeader({ kind: "refit", id, weights }, 0);
-}
-
-export function encodeLoad(id: string, { arrivalsMs, ...request }: LoadRequest): Uint8Array[] {
-	const arrivals = float64Bytes(arrivalsMs);
-	return [encodeHeader({ kind: "load", id, ...request }, arrivals.length), arrivals];
-}
-
-export function encodeEnd(): Uint8Array {
-	return encodeHeader({ kind: "end" }, 0);
 }
 
 export function parseMessage({ header, payload }: RawFrame): WorkerMessage | string {
@@ -135,13 +118,13 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
 	return unsupported === null
 		? { kind: "result", id, outputs }
-		: { kind: "unsupported-output", id, message: unsupported };
+		: { kind: "error", id, code: "unsupported-output", message: unsupported, fatal: false };
 }
 
 function figuresMessage({ id, ...header }: Header, payload: Uint8Array): WorkerMessage | string {
 	const figures = readFigures(header, payload);
 	if (typeof id !== "string" || figures === null) return "figures that cannot be read";
-	return { kind: "figures", id, figures };
+	return { kind: "result", id, outputs: {}, figures };
 }
 
 interface Entry {
@@ -194,7 +177,7 @@ function isNumbers(value: unknown): value is number[] {
 }
 
 /** Little-endian binary64, so many of each; null unless the payload has exactly these. */
-function columnsOf(counts: readonly number[], payload: Uint8Array): Float64Array[] | null {
+function columnsOf(counts: readonly number[], payload: Uint8Array) {
 	const total = counts.reduce((sum, count) => sum + count, 0);
 	if (!counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return null;
 	if (payload.length !== 8 * total) return null;

@@ -1,6 +1,6 @@
 // Notes of a GitLab merge request, as the comments of a pull request.
 import { setTimeout } from "node:timers/promises";
-import { fieldsOf } from "../../../core/found.ts";
+import { fieldsOf, parseJson } from "../../../core/found.ts";
 import type { ApiResult, CommentHost, HostedComment } from "../../../ports/code-host.ts";
 import type { Pipeline } from "../../formats/gitlab/pipeline.ts";
 import { idOf, parseList, textOf } from "../github/code-host.ts";
@@ -29,11 +29,7 @@ async function ask<Value>({ method, url, body, parse }: Request<Value>, token: s
 		signal: AbortSignal.timeout(callMs),
 		...(body !== undefined && { body: JSON.stringify({ body }) }),
 	});
-	const text = await response.text();
-	let data: unknown = null;
-	try {
-		data = JSON.parse(text);
-	} catch {}
+	const data = parseJson(await response.text());
 	const value = response.ok ? parse(data) : null;
 	if (value !== null) return value;
 	const { status, headers } = response;

@@ -66,7 +66,7 @@ it("a calibrated golden gets the widest limit of engines that share a precision,
 		[engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")],
 		change,
 	);
-	const others = ["fp32", "tf32", "bf16", "int8", "fp8", "int4", "fp4"];
+	const others = ["fp64", "fp32", "tf32", "bf16", "int8", "fp8", "int4", "fp4"];
 	const tolerance = { ...Object.fromEntries(others.map((name) => [name, 1e-3])), fp16: 2e-2 };
 	expect(written.outputs["y"]?.comparators).toEqual([{ kind: "relative-l2", tolerance }]);
 	const again = applyCalibration(written, [engine("net/b", 3e-2, "raised")], change);

@@ -91,7 +91,7 @@ it.each([
 });
 
 it.each([
-	["", "expected JSON, got text that is not JSON"],
+	["", "expected JSON, got an empty file"],
 	["{", "expected JSON, got text that is not JSON"],
 	["[]", "type object"],
 	["null", "type object"],

@@ -369,15 +369,12 @@ describe.each(Object.keys(boxKinds) as BoxComparatorKind[])("%s", (kind) => {
 		const scores = Array.from({ length: count }, (_, box) =>
 			Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
 		);
-		return new Map([
-			["boxes", float32(corners.flat(), [1, count, 4])],
-			["scores", float32(scores, [1, count])],
-		]);
+		return { boxes: float32(corners.flat(), [1, count, 4]), scores: float32(scores, [1, count]) };
 	}
 	const found = { name: "d", boxes: "boxes", scores: "scores", format: "xyxy" } as const;
 	const spec: Detections = { ...found, comparators: [{ kind }] };
-	const measureBoxes = (golden: ReadonlyMap<string, Tensor>, got: ReadonlyMap<string, Tensor>) =>
-		Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
+	const measureBoxes = (golden: ReturnType<typeof boxesAt>, got: typeof golden) =>
+		Number(checkBoxes(spec, { expected: golden, got }, "fp32").checks[0]?.got);
 
 	it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
 		fc.assert(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
-import { join, pick, type Tensors, upTo } from "../../../../src/golden/core/probes/context.ts";
+import { pick, upTo } from "../../../../src/golden/core/probes/context.ts";
 import { allowance, distanceBetween } from "../../../../src/golden/core/probes/distance.ts";
 import {
 	type JudgedProbe,
@@ -16,7 +16,7 @@ import {
 	type ProbeSubject,
 	sizePoints,
 } from "../../../../src/golden/core/probes/subject.ts";
-import { sliceTensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { joinTensors, sliceTensor, type Tensors } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
 import { float32, int64, type Tensor } from "../../../support/golden-tensors.ts";
 
@@ -435,7 +435,7 @@ it("pick and join undo each other along any axis", () => {
 			const cut = cutSeed % (size + 1);
 			const tensor = float32(upTo(shape.reduce((product, length) => product * length, 1)), shape);
 			const parts = [pick(tensor, axis, upTo(cut))!, pick(tensor, axis, upTo(size).slice(cut))!] as const;
-			expect(join([...parts], axis)).toEqual(tensor);
+			expect(joinTensors([...parts], axis)).toEqual(tensor);
 		}),
 	);
 });

@@ -7,7 +7,7 @@ import type {
 } from "../../../../../generated/golden.ts";
 import type { Coverage } from "../../compare/checks.ts";
 import { judgeCase, outputsOf } from "../../compare/judge.ts";
-import { elementCount, isFloating, own, type Tensor } from "../../tensor/tensor.ts";
+import { elementCount, isFloating, own, type Tensor, type Tensors } from "../../tensor/tensor.ts";
 import { valuesOf } from "../../tensor/values.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
 import { canEncode, encodeTensor, splitMix64 } from "../generators/encode.ts";
@@ -36,25 +36,18 @@ export interface DefectVerdict {
 	change: number;
 }
 
-type Outputs = Readonly<Record<string, Tensor>>;
-
-interface DefectWatch {
-	/** @returns whether the verdict is settled, so that the other cases need not run. */
-	see(index: number, outputs: Outputs): boolean;
-	verdict(): DefectVerdict;
-}
-
 /** A defect that stays below half of the smallest change that counts is given up after this many cases. */
 const enoughCases = 3;
 
-export function watchDefect(trial: Trial): DefectWatch {
+export function watchDefect(trial: Trial) {
 	const watched = precisionsOf(trial).map((precision) => ({ precision, times: 0, noticed: false }));
 	// Nearly every defect fails relative L2, which takes a twentieth of SSIM's time.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
-	const seen = new Map<number, Outputs>();
+	const seen = new Map<number, Tensors>();
 	let change = 0;
 	return {
-		see(index, outputs) {
+		/** @returns whether the verdict is settled, so that the other cases need not run. */
+		see(index: number, outputs: Tensors) {
 			seen.set(index, outputs);
 			const names = changedNames(trial, index, outputs);
 			const changes = names.flatMap((name) => changesOf(trial, index, name, outputs[name]));
@@ -69,7 +62,7 @@ export function watchDefect(trial: Trial): DefectWatch {
 			const isStill = seen.size >= enoughCases;
 			return watched.every(({ times, noticed }) => noticed || (isStill && times < rules.room / 2));
 		},
-		verdict() {
+		verdict(): DefectVerdict {
 			const isWhole = seen.size === trial.reference.length;
 			const states = watched.map(({ precision, times, noticed }): [Precision, DefectState] => {
 				if (times <= rules.room) return [precision, "unmoved"];
@@ -148,7 +141,7 @@ function changesOf(
 }
 
 /** A defect in one of a hundred outputs leaves the others unchanged. Boxes are judged with their scores and classes. */
-function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs) {
+function changedNames({ manifest, reference }: Trial, index: number, outputs: Tensors) {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
 	for (const group of (manifest.detections ?? []).map(outputsOf))
@@ -159,13 +152,13 @@ function changedNames({ manifest, reference }: Trial, index: number, outputs: Ou
 function failsCase(
 	trial: Trial,
 	index: number,
-	{ outputs, names }: { outputs: Outputs; names: readonly string[] },
+	{ outputs, names }: { outputs: Tensors; names: readonly string[] },
 	precision: Precision,
 ) {
 	const golden = trial.manifest.cases[index];
 	const expected = trial.reference[index];
 	if (golden === undefined || expected === undefined) return false;
-	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
+	const pick = <Value>(all: Readonly<Record<string, Value>>) =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const { state } = judgeCase({
 		...anyEngine(trial, precision),
@@ -177,7 +170,7 @@ function failsCase(
 	return state === "mismatch";
 }
 
-function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision: Precision) {
+function failsSet(trial: Trial, outputs: ReadonlyMap<number, Tensors>, precision: Precision) {
 	const seen = trial.manifest.cases.map((golden, index) => ({
 		golden,
 		sides: { expected: trial.reference[index] ?? {}, got: outputs.get(index) ?? {} },

@@ -17,7 +17,7 @@ export interface InputToFill {
 
 export interface DefaultGenerator {
 	role: "data" | "setting";
-	specs: readonly [GeneratorSpec];
+	specs: readonly GeneratorSpec[];
 	why?: string;
 }
 
@@ -37,7 +37,7 @@ export function defaultGenerators(
 	return new Map(inputs.map((input) => [input.name, generatorOf(input)]));
 }
 
-function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
+function defaultOf(input: InputToFill, values: InputValues) {
 	const { name, dtype, shape } = input;
 	if (isPositions(input, values)) return setting({ kind: "positions" }, "places in the sequence");
 	if (values.kind === "range")
@@ -63,10 +63,7 @@ function isPositions({ name, dtype, shape }: InputToFill, values: InputValues) {
 	return /position(s|_?ids?)?$/i.test(name) && !isFloating(dtype) && shape.length === 2 && fits;
 }
 
-function placesIn(
-	inputs: readonly InputToFill[],
-	values: Extract<InputValues, { kind: "rows" }>,
-): DefaultGenerator | null {
+function placesIn(inputs: readonly InputToFill[], values: Extract<InputValues, { kind: "rows" }>) {
 	const smallest = inputs
 		.flatMap(({ axes, shape }) =>
 			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),
@@ -79,7 +76,7 @@ function placesIn(
 	);
 }
 
-function wholeNumbers(dtype: DType, values: InputValues): DefaultGenerator | null {
+function wholeNumbers(dtype: DType, values: InputValues) {
 	if (dtype === "uint8") return data({ kind: "image" });
 	if (dtype === "int8") return data({ kind: "tokens", range: [-128, 127] }, "all values of int8");
 	if (dtype === "bool") return data({ kind: "tokens", range: [0, 1] });
@@ -102,7 +99,7 @@ function constant(value: number): GeneratorSpec {
 	return { kind: "const", range: [value, value] };
 }
 
-export function looksLikePicture(shape: readonly number[]): boolean {
+function looksLikePicture(shape: readonly number[]): boolean {
 	const { channels, height, width } = imageLayout(shape);
 	return shape.length === 4 && [1, 3, 4].includes(channels) && height >= 8 && width >= 8;
 }

@@ -134,7 +134,7 @@ function add(left: Word, right: Word): Word {
 	return { high: (left.high + right.high + (low > 0xffffffff ? 1 : 0)) >>> 0, low: low >>> 0 };
 }
 
-function mix(word: Word): Word {
+function mix(word: Word) {
 	const first = multiply(xorShift(word, 30), mixA);
 	return xorShift(multiply(xorShift(first, 27), mixB), 31);
 }

@@ -68,7 +68,7 @@ export function imageLayout(shape: readonly number[]): Layout {
 }
 
 /** Values from 0 to 1. Channels share their lighting, and differ by a smaller field of their own. */
-function imageValues(shape: readonly number[], random: RandomSource): Float64Array {
+function imageValues(shape: readonly number[], random: RandomSource) {
 	const layout = imageLayout(shape);
 	const { images, channels, height, width, channelsLast } = layout;
 	const values = new Float64Array(images * channels * height * width);
@@ -88,7 +88,7 @@ function imageValues(shape: readonly number[], random: RandomSource): Float64Arr
 }
 
 /** Octaves of random lattices, each twice as fine and half as strong: amplitude falls as 1/f. About ±1. */
-function smoothField({ height, width }: Layout, random: RandomSource): Float64Array {
+function smoothField({ height, width }: Layout, random: RandomSource) {
 	const field = new Float64Array(height * width);
 	const longest = Math.max(height, width);
 	let amplitude = 0.6;

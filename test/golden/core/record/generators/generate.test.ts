@@ -15,29 +15,24 @@ import {
 	splitMix64,
 } from "../../../../../src/golden/core/record/generators/encode.ts";
 import { generateInput } from "../../../../../src/golden/core/record/generators/generate.ts";
-import { decodeBrainFloat, decodeHalf } from "../../../../../src/golden/core/tensor/small-numbers.ts";
+import { valueTable } from "../../../../../src/golden/core/tensor/small-numbers.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
 
 it("encodeTensor writes every binary16 back as it was read", () => {
 	const patterns = Uint16Array.from({ length: 65_536 }, (_, bits) => bits);
-	const values = new Float32Array(patterns.length);
-	decodeHalf(patterns, values);
+	const values = valueTable("float16");
 	const wrong = patterns.filter((bits) => !Number.isNaN(values[bits]) && halfBits(values[bits]!) !== bits);
 	expect([...wrong]).toEqual([]);
 });
 
 it("encodeTensor rounds to the nearer binary16 and bfloat16", () => {
-	const read = (decode: typeof decodeHalf, bits: number) => {
-		const out = new Float32Array(1);
-		decode(Uint16Array.of(bits), out);
-		return out[0] ?? NaN;
-	};
+	const read = (dtype: "float16" | "bfloat16", bits: number) => valueTable(dtype)[bits] ?? NaN;
 	fc.assert(
 		fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -60_000, max: 60_000 }), (value) => {
-			const half = Math.abs(read(decodeHalf, halfBits(value)) - value);
+			const half = Math.abs(read("float16", halfBits(value)) - value);
 			expect(half).toBeLessThanOrEqual(Math.max(2 ** -25, Math.abs(value) * 2 ** -11));
-			const brain = Math.abs(read(decodeBrainFloat, brainFloatBits(value)) - value);
+			const brain = Math.abs(read("bfloat16", brainFloatBits(value)) - value);
 			expect(brain).toBeLessThanOrEqual(Math.max(2 ** -134, Math.abs(value) * 2 ** -8));
 		}),
 	);
