@@ -1,1 +1,1 @@
-import{t as e}from"./core-config-parse.js";import{s as t}from"./app-cli.js";function n(){return e({env:t()})}export{n as t};
+import{d as e,t,v as n}from"./core-config-parse.js";import{c as r}from"./app-cli.js";function i(){return t({env:r()})}async function a(t){let r=await e(t,i())([`config`,`user.name`]).catch(()=>null);return r!==null&&n(r)&&r.stdout.trim()||null}export{i as n,a as t};

@@ -1,1 +1,0 @@
-import{d as e,v as t}from"./core-config-parse.js";import{t as n}from"./app-own-processes.js";async function r(r){let i=await e(r,n())([`config`,`user.name`]).catch(()=>null);return i!==null&&t(i)&&i.stdout.trim()||null}export{r as t};

@@ -1,0 +1,10 @@
+import{U as e}from"./core-config-parse.js";var t=e();const n={lineWidth:0,verifyAliasOrder:!1};function r(e,n){let r=(0,t.parseDocument)(e),a=i(r.contents,`models`)?.value,s=(0,t.isMap)(a)?o(e,a):null;return s===null?l(r,n):c(e,s,n)}function i(e,n){return(0,t.isMap)(e)?e.items.find(({key:e})=>(0,t.isScalar)(e)&&e.value===n):void 0}function a(e,t,[n,r]){let i=e.slice(0,n),a=i===``||i.endsWith(`
+`)?t:`\n${t}`;return i+(e.includes(`\r
+`)?a.replaceAll(`
+`,`\r
+`):a)+e.slice(r)}function o(e,{flow:n,items:r}){let[i,a]=[r[0]?.key,r.at(-1)?.value],o=(0,t.isScalar)(i)?i.range?.[0]:void 0,c=a?.range?.[1];if(n===!0||o===void 0||c===void 0)return null;let l=o-(e.lastIndexOf(`
+`,o-1)+1),u=e[c-1]===`
+`?c:s(e,c);for(;RegExp(`^ {${Math.max(1,l)},}#`).test(e.slice(u,s(e,u)));)u=s(e,u);return{offset:u,column:l}}function s(e,t){let n=e.indexOf(`
+`,t);return n<0?e.length:n+1}function c(e,{offset:t,column:n},r){let i=` `.repeat(n);return a(e,`${r.flatMap(e=>[``,...e.map(e=>i+e.slice(2))]).join(`
+`)}\n`,[t,t])}function l(e,r){for(let n of r){let r=(0,t.parseDocument)(n.map(e=>e.slice(2)).join(`
+`)).toJS();for(let[t,n]of Object.entries(r))e.setIn([`models`,t],e.createNode(n,{flow:!0}))}return e.toString(n)}function u(e,r,o){let s=(0,t.parseDocument)(e),{contents:c}=s;if(!(0,t.isMap)(c))return e;let l=i(c,`accept`),u=(0,t.isSeq)(l?.value)?l.value:new t.YAMLSeq,d=u.items.filter(e=>!(0,t.isMap)(e)||o(e.toJSON()));if(r.length===0&&d.length===u.items.length)return e;u.items=[...d,...r.map(e=>s.createNode(e))],u.flow=!1;let f=u.items.length===0,[p,m]=(0,t.isScalar)(l?.key)?[l.key.range?.[0],u.range?.[2]]:[e.length,e.length];if(c.flow||p===void 0||m===void 0)return f?s.delete(`accept`):s.set(`accept`,u),s.toString(n);let h=new t.Document(new t.YAMLMap);return h.set(`accept`,u),a(e,f?``:h.toString(n),[p,m])}export{u as n,r as t};

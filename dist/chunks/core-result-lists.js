@@ -1,1 +1,0 @@
-const e=[`interfaceChanges`,`recipeChanges`,`graphCosts`,`goldenChanges`,`probes`,`bisections`,`sweeps`,`siblings`,`startUps`,`memoryGrowths`,`loads`,`measuredLoads`,`together`],t=[`findings`,`builds`,`golden`,`workloads`,`gates`,`errors`,...e];function n(t){return Object.fromEntries(e.map(e=>[e,t[e].length===0?void 0:t[e]]))}export{e as n,t as r,n as t};

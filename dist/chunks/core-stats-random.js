@@ -1,1 +1,0 @@
-function e(e){let t=e|0;return()=>{t=t+2654435769|0;let e=t;return e=Math.imul(e^e>>>16,2246822507),e=Math.imul(e^e>>>13,3266489909),((e^e>>>16)>>>0)/4294967296}}function t(e){return()=>Math.sqrt(-2*Math.log(1-e()))*Math.cos(2*Math.PI*e())}export{e as n,t};
