@@ -23,6 +23,7 @@ export const topics = {
 	drifts: ["stop", "engine that drifts", "engines that drift"],
 	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
 	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
+	notCompared: ["unknown", "workload that was not compared", "workloads that were not compared"],
 	regressed: ["review", "workload that slows down", "workloads that slow down"],
 	lostType: ["review", "engine that loses its types", "engines that lose their types"],
 	otherTypes: ["note", "engine in other types", "engines in other types"],
@@ -38,14 +39,16 @@ export const topics = {
 export type Fact = { kind: keyof typeof topics; says: string; model?: string | undefined };
 export const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
 
-export const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {
+const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {
 	...{ regressed: "regressed", improved: "improved", inconclusive: "inconclusive", unchanged: null },
 };
 
 export function speedFacts(row: WorkloadResult): Fact[] {
-	const { verdict, estimate, interval } = comparedOf(row);
+	const { verdict, estimate, interval, reason = "" } = comparedOf(row);
 	const kind = speeds[verdict];
-	if (!kind || estimate === null) return [];
+	if (kind === undefined || estimate === null)
+		return fact("notCompared", `${quoted(row.id)} was not compared: ${reason}`);
+	if (kind === null) return [];
 	const percent = (share: number) => formatPercent(share, { sign: true });
 	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;

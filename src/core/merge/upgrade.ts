@@ -9,21 +9,12 @@ import type {
 	WorkloadResult,
 } from "../../../generated/result.ts";
 import { mismatchState } from "../../golden/core/compare/checks.ts";
+import { gatedRows } from "../compare/sweep.ts";
 import { findingKey } from "../onnx/preflight.ts";
-import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatValue } from "../text/units.ts";
-import {
-	type Fact,
-	fact,
-	memoryFacts,
-	speedFacts,
-	speeds,
-	topics,
-	typeFacts,
-	weights,
-} from "./upgrade-facts.ts";
+import { type Fact, fact, memoryFacts, speedFacts, topics, typeFacts, weights } from "./upgrade-facts.ts";
 
 const ownCaches =
 	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
@@ -73,10 +64,7 @@ export function upgradesOf(result: Result): Upgrade[] {
 			partials: [partial],
 			before: factsOf(result, part, "base"),
 			after,
-			compared: after.rows.filter(
-				(row) => comparedOf(row).estimate !== null && comparedOf(row).verdict in speeds,
-			),
-			isInOneRun: true,
+			timed: after.rows,
 		});
 	});
 	return [...within, ...upgradesOfJobs(result, parts)];
@@ -99,7 +87,7 @@ function upgradesOfJobs(result: Result, parts: readonly Part[]) {
 			partials: [oldest.partial, part.partial],
 			before: factsOf(result, oldest.name, "head"),
 			after: factsOf(result, part.name, "head"),
-			compared: [],
+			timed: [],
 		}),
 	);
 }
@@ -113,7 +101,7 @@ function factsOf(result: Result, part: string | undefined, arm: Arm) {
 	return {
 		builds: new Map(builds.map((build) => [engineOf(build), build])),
 		golden: arm === "head" ? own(result.golden) : own(result.golden).map(ofBase),
-		rows: own(result.workloads),
+		rows: gatedRows({ workloads: own(result.workloads), sweeps: own(result.sweeps ?? []) }),
 		findings: own(result.findings).filter(
 			(finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true),
 		),
@@ -139,14 +127,16 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
 	partials: readonly Result["partial"][];
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
-	compared: readonly WorkloadResult[];
-	isInOneRun?: boolean;
+	timed: readonly WorkloadResult[];
 }
 
 function upgradeOf(sides: Sides) {
-	const { from, to, caveat, partials, before, after, compared, isInOneRun = false } = sides;
+	const { from, to, caveat, partials, before, after } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
+	const onBoth = (row: WorkloadResult) =>
+		[before, after].every(({ builds }) => builds.get(engineOf(row))?.state === "built");
+	const timed = sides.timed.filter(onBoth);
 	const of = (model: string | undefined, facts: readonly Fact[]) =>
 		facts.map((one): Fact => ({ ...one, model }));
 	const facts: Fact[] = [
@@ -156,8 +146,7 @@ function upgradeOf(sides: Sides) {
 		...shared.flatMap((id) =>
 			of(after.builds.get(id)?.model, [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		),
-		...compared.flatMap((row) => of(row.model, speedFacts(row))),
-		...(isInOneRun ? after.rows.flatMap((row) => of(row.model, memoryFacts(row))) : []),
+		...timed.flatMap((row) => of(row.model, [...speedFacts(row), ...memoryFacts(row)])),
 		...newFindings(sides, shared),
 	];
 	const rank = ({ kind }: Fact): number => weights.indexOf(topics[kind][0]);
@@ -167,10 +156,10 @@ function upgradeOf(sides: Sides) {
 	const took =
 		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
 	const plans = `${counted(shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
-	return [{ from, to, caveat, facts, decision: decisionOf(facts, shared.length, sides), plans }];
+	return [{ from, to, caveat, facts, decision: decisionOf(facts, built.length, { ...sides, timed }), plans }];
 }
 
-function decisionOf(facts: readonly Fact[], engines: number, { after, compared }: Sides) {
+function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: Sides) {
 	const of = (weight: (typeof weights)[number]): string => {
 		const kinds = facts.map(({ kind }) => kind).filter((kind) => topics[kind][0] === weight);
 		return [...new Set(kinds)]
@@ -185,22 +174,27 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, compared }
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
 	const speed =
-		compared.length === 0
+		timed.length === 0
 			? "no workload was compared"
-			: `none of ${counted(compared.length, "workload")} became slower`;
+			: `none of ${counted(timed.length, "workload")} became slower`;
 	return `Upgrade: ${counted(engines, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
-function buildFacts(id: string, { before, after }: Sides) {
+function buildFacts(id: string, { from, to, before, after }: Sides) {
 	const [was, is] = [before.builds.get(id), after.builds.get(id)];
+	const faulty = [was, is].find((build) => build?.failure?.kind === "runner" || build?.state === "timed-out");
+	if (faulty !== undefined) {
+		const version = faulty === was ? from : to;
+		const why = faulty.failure?.title ?? faulty.state;
+		return fact("notBuilt", `${quoted(id)} was not built on ${version}, by a fault of the machine: ${why}`);
+	}
 	if (is?.state === "built")
 		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
-	if (was?.state !== "built") return fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
-	return is?.failure?.kind === "runner" || is?.state === "timed-out"
-		? fact("notBuilt", `${quoted(id)} was not built, by a fault of the machine: ${why}`)
-		: fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`);
+	return was?.state === "built"
+		? fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`)
+		: fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
 }
 
 type Verdicts = ReadonlyMap<string, GoldenVerdict>;
