@@ -93,8 +93,8 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 	const limit = formatLimit(minimalEffect);
 	if (change.high - change.low > 2 * Math.log1p(minimalEffect)) {
 		const cv = runCv(
-			pairs.map((pair) => pair.base),
-			pairs.map((pair) => pair.head),
+			pairs.map(({ base, expected = 1 }) => base / expected),
+			pairs.map(({ head, expected = 1 }) => head / expected),
 		);
 		return `Run noise of ${formatPercent(cv ?? 0)} is too high for a limit of ${limit} with ${pairs.length} pairs; ${open}`;
 	}

@@ -83,6 +83,18 @@ it.each([
 	expect(verdicts.filter((looks) => looks.includes("regressed"))).toHaveLength(found);
 });
 
+it("the noise of an inconclusive point is that of its runs, not of their schedules", () => {
+	const pairs = [10, 20, 30, 15, 25].flatMap((expected, pair) => {
+		const head = expected * (pair % 2 === 0 ? 1.3 : 0.8);
+		const both = [served("base", pair, expected), served("head", pair, head)];
+		return both.map((run) => ({ ...run, expectedMs: [expected] }));
+	});
+	const options = { minimalEffect: 0.1, looks: [5] };
+	const { comparison } = judgePoint({ share: 0.8, ratePerSecond: 1 }, { runs: pairs, index: 0 }, options);
+	// The head's logarithms alone scatter, by 27 %; over both sides that is 19 %.
+	expect(comparison).toMatchObject({ verdict: "inconclusive", reason: expect.stringContaining("18.8 %") });
+});
+
 it.each([
 	["5ms", { lowMs: 3, highMs: 4 }, "pass"],
 	["3.5ms", { lowMs: 3, highMs: 4 }, "inconclusive"],
