@@ -22,6 +22,8 @@ const ownCaches =
 export interface Upgrade {
 	from: string;
 	to: string;
+	/** Of parts, which may have run on several. */
+	device?: string | undefined;
 	decision: string;
 	facts: readonly Fact[];
 	caveat: string;
@@ -60,6 +62,7 @@ export function upgradesOf(result: Result): Upgrade[] {
 		return upgradeOf({
 			from: baseBackend.version,
 			to: backend.version,
+			device: part && backend.device,
 			caveat: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`,
 			partials: [partial],
 			before: factsOf(result, part, "base"),
@@ -72,24 +75,26 @@ export function upgradesOf(result: Result): Upgrade[] {
 
 function upgradesOfJobs(result: Result, parts: readonly Part[]) {
 	const versionOf = ({ backend }: Part): string => backend?.version ?? "";
-	const [oldest, ...newer] = parts
+	const ran = parts
 		.filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt")
-		.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
-	if (oldest === undefined) return [];
-	const later = newer.filter(
-		(part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device,
-	);
-	return later.flatMap((part) =>
-		upgradeOf({
-			from: versionOf(oldest),
+		.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }))
+		.map((part) => ({ part, device: part.backend?.device, facts: factsOf(result, part.name, "head") }));
+	return ran.flatMap(({ part, device, facts: after }) => {
+		const oldest = ran.find(
+			(other) => other.device === device && [...after.builds.keys()].some((id) => other.facts.builds.has(id)),
+		);
+		if (oldest === undefined || versionOf(oldest.part) === versionOf(part)) return [];
+		return upgradeOf({
+			from: versionOf(oldest.part),
 			to: versionOf(part),
+			device,
 			caveat: "The versions ran in two jobs, whose times cannot be compared.",
-			partials: [oldest.partial, part.partial],
-			before: factsOf(result, oldest.name, "head"),
-			after: factsOf(result, part.name, "head"),
+			partials: [oldest.part.partial, part.partial],
+			before: oldest.facts,
+			after,
 			timed: [],
-		}),
-	);
+		});
+	});
 }
 
 const engineOf = ({ model, engine }: { model?: string; engine?: string }): string => `${model}/${engine}`;
@@ -123,7 +128,7 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
 
-interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
+interface Sides extends Pick<Upgrade, "from" | "to" | "device" | "caveat"> {
 	partials: readonly Result["partial"][];
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
@@ -131,7 +136,7 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
 }
 
 function upgradeOf(sides: Sides) {
-	const { from, to, caveat, partials, before, after } = sides;
+	const { from, to, device, caveat, partials, before, after } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
 	const onBoth = (row: WorkloadResult) =>
@@ -156,7 +161,17 @@ function upgradeOf(sides: Sides) {
 	const took =
 		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
 	const plans = `${counted(shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
-	return [{ from, to, caveat, facts, decision: decisionOf(facts, built.length, { ...sides, timed }), plans }];
+	return [
+		{
+			from,
+			to,
+			device,
+			caveat,
+			facts,
+			decision: decisionOf(facts, built.length, { ...sides, timed }),
+			plans,
+		},
+	];
 }
 
 function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: Sides) {

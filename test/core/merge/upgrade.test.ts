@@ -36,7 +36,11 @@ function merged(...ran: readonly Ran[]) {
 			(records[key] ?? calm[key]).map((record) => ({ ...record, part })),
 		) as Result[Key];
 	const parts = ran.map(([version, , device = "NVIDIA H200"]) => {
-		return { name: version, state: "merged" as const, backend: { ...backend, version, device } };
+		return {
+			name: version,
+			state: "merged" as const,
+			backend: { ...backend, version: version.trim(), device },
+		};
 	});
 	const records = { builds: of("builds"), golden: of("golden"), workloads: of("workloads") };
 	return { ...buildResult(), ...records, parts, findings: of("findings") };
@@ -177,6 +181,22 @@ it("each newer version is compared with the oldest, on the same device and with 
 	const all = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}]));
 	expect(all.map(({ from, to }) => `${from} ${to}`)).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
 	const other = { builds: [buildBuild({ model: "other" })] };
+	const [l4, own] = ["NVIDIA L4", "NVIDIA H200"];
+	const matrix = upgradesOf(
+		merged(
+			["10.6.0", {}],
+			["10.6.0 ", other],
+			["10.6.0  ", {}, l4],
+			["11.2.1", {}],
+			["11.2.1 ", other],
+			["11.2.1  ", failed({}), l4],
+		),
+	);
+	expect(matrix.map(({ device, decision }) => [device, decision.slice(0, 14)])).toEqual([
+		[own, "Upgrade: 1 eng"],
+		[own, "Upgrade after "],
+		[l4, "Do not upgrade"],
+	]);
 	for (const newer of [["11.2.1", {}, "NVIDIA L4"] as const, ["11.2.1", other] as const])
 		expect(upgradesOf(merged(["10.6.0", {}], newer))).toEqual([]);
 	expect(upgradesOf(buildResult())).toEqual([]);

@@ -95,8 +95,8 @@ export const nextStepSection: ReportSection = {
 	},
 };
 
-const upgradeTitle = ({ from, to }: Upgrade) =>
-	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
+const upgradeTitle = ({ from, to, device }: Upgrade) =>
+	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}${device === undefined ? "" : ` on ${cleanName(device, 60)}`}`;
 
 function upgradeBlocks({ facts, plans, caveat }: Upgrade, most: number): Block[] {
 	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
