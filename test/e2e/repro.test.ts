@@ -230,3 +230,24 @@ it("wrong outputs on TensorRT are reproduced with trtexec's numbers, and its com
 	);
 	expect(run.stdout).toContain("on TensorRT 10.6.0");
 });
+
+it("an engine with a file for each TensorRT is packed with the one that ran", async () => {
+	const comparison = "wrong-head";
+	const given = (folder: string) => {
+		for (const arm of ["base", "head"]) {
+			renameSync(join(folder, arm, "model.onnx"), join(folder, arm, "typed.onnx"));
+			writeFileSync(join(folder, arm, "plain.onnx"), readFileSync(join(fixtures, "model.onnx")));
+		}
+	};
+	const files = 'precision: fp32, onnx: { "<11": typed.onnx, "11": plain.onnx }';
+	const config = [
+		["onnx: model.onnx", "onnx: plain.onnx"],
+		["precision: fp32", files],
+	] as const;
+	const { folder } = await gateReplay({ comparison }, { config, given });
+	expectExit(await runCli(["repro", "out"], { cwd: folder }), 0);
+	const env = { PATH: installReplay(temporaryFolder(), { comparison }) };
+	const run = await runCli(["repro", "trtgate-repro", "--quiet"], { cwd: folder, env });
+	expectExit(run, 0);
+	expect(run.stdout).toMatch(/^reproduced: net\/fp32\//);
+});

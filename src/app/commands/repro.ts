@@ -7,6 +7,7 @@ import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { copyModel, editModel } from "../../adapters/onnxruntime/model-files.ts";
+import { onTensorRt } from "../../core/config/tensorrt-settings.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
@@ -183,7 +184,9 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	});
 	const root = resolve(cwd, head ?? home);
 	const find = async (file: string) => (await confine(files, root, file)) ?? join(root, file);
-	const spec = engineSpecs(config).find(({ id }) => id === failure.id);
+	const { kind, version } = run.backend;
+	const asRun = kind === "tensorrt" ? onTensorRt(config, version) : config;
+	const spec = engineSpecs(asRun).find(({ id }) => id === failure.id);
 	if (spec === undefined) throw notOfRun(path);
 	const { golden, onnx } = spec.engine;
 	const result = onlyOf(failure, run, [root, cwd, environment.home]);
