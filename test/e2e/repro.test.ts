@@ -251,3 +251,20 @@ it("an engine with a file for each TensorRT is packed with the one that ran", as
 	expectExit(run, 0);
 	expect(run.stdout).toMatch(/^reproduced: net\/fp32\//);
 });
+
+it("of a plan of `build` the model is packed, README.md says so, and without a model it is refused", async () => {
+	const command = "trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null";
+	const own = `precision: fp32, build: { command: "${command}", plan: net.plan }`;
+	const pack = async (onnx: string) => {
+		const config = [["precision: fp32", own] as const, ["onnx: model.onnx", onnx] as const];
+		const { folder } = await gateReplay({ comparison: "wrong-head" }, { config });
+		return { folder, run: await runCli(["repro", "out"], { cwd: folder }) };
+	};
+	const { folder, run } = await pack("onnx: model.onnx");
+	expectExit(run, 0);
+	const readme = readFileSync(join(folder, "trtgate-repro/README.md"), "utf8");
+	expect(readme).toContain("a plan of `build`, which is not in the folder");
+	const bare = await pack("inputs: { image: { shape: [1, 3, 64, 64] } }");
+	expectExit(bare.run, 2);
+	expect(bare.run.stderr).toContain("net/fp32 has no ONNX file to pack");
+});

@@ -189,6 +189,11 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	const spec = engineSpecs(asRun).find(({ id }) => id === failure.id);
 	if (spec === undefined) throw notOfRun(path);
 	const { golden, onnx } = spec.engine;
+	if (onnx === golden)
+		throw usageError(
+			`${spec.id} has no ONNX file to pack: its plan comes from \`build\`.`,
+			"Name the model that the plan was built from in `onnx`, and run again.",
+		);
 	const result = onlyOf(failure, run, [root, cwd, environment.home]);
 	const model = await readModel(await find(onnx));
 	if ((result.builds[0]?.modelSha256 ?? model.sha256) !== model.sha256) throw notOfRun(onnx);

@@ -133,6 +133,11 @@ export function readmeOf(
 			: [
 					`Its model is the part that leads to the first wrong tensor: ${part}. The error was recorded in the whole model, relative to the larger of both norms; the part may be built differently.`,
 				]),
+		...(builds[0]?.recipe?.["build"] === undefined
+			? []
+			: [
+					"The run judged a plan of `build`, which is not in the folder: a replay builds the model with trtexec, so it shows whether the plan or the model is wrong.",
+				]),
 		...blocks.filter((lines) => lines.length > 0).map(markdownFence),
 		"`trtgate repro FOLDER` builds it, runs it and compares.",
 		"The folder holds the model and its weights: give it only to those who may have them.\n",
