@@ -51,12 +51,14 @@ interface BuiltFacts {
 
 export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[] {
 	const { weights, activations, scratch } = log.memory;
+	// 8.6 rounds down to a MiB.
+	const held = weights === 0 ? "below 1 MiB" : formatBytes(weights ?? NaN);
 	const more = scratch === null ? "" : `, scratch ${formatBytes(scratch)}`;
 	return [
 		layersNote(layers),
 		...(weights === null || activations === null
 			? []
-			: [`GPU memory: weights ${formatBytes(weights)}, activations ${formatBytes(activations)}${more}.`]),
+			: [`GPU memory: weights ${held}, activations ${formatBytes(activations)}${more}.`]),
 		cacheNote(log, entriesBefore),
 	];
 }
