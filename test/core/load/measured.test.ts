@@ -120,6 +120,7 @@ it.each([
 		status,
 		message: expect.stringMatching(/^Measured at 800 \/ s: P99/),
 	});
+	expect(gate?.message.includes("A longer `measure.load.duration`")).toBe(p99.highMs === null);
 });
 
 describe("tailBounds", () => {
