@@ -121,6 +121,10 @@ function settingLines(config: Config) {
 		"/measure/pairs": measure.looks.join(", "),
 		"/measure/warm-up": lengthText(measure.warmUpMs, config),
 		"/measure/duration": lengthText(measure.durationMs, config),
+		"/measure/rebuilds": String(measure.rebuilds),
+		"/measure/start-up": measure.startUp,
+		"/measure/memory-growth": measure.memoryGrowth,
+		"/measure/load": measure.load.when,
 		"/baseline/from": present([baseline.from, baseline.ref && cleanText(baseline.ref)]).join(" "),
 	};
 	const rows = [...Object.entries(settings), ...gateSettings(config)].map(([pointer, value]) => [
