@@ -100,6 +100,15 @@ it.skipIf(missing !== null)("doctor says that Python's TensorRT is not trtexec's
 	);
 });
 
+it("an upgrade is not decided where the new version's timed runs crash", async () => {
+	const faults: ReplayFault[] = [{ step: "perf", do: "kill", signal: "SIGSEGV" }];
+	const config = "base: { trtexec: old/replay-bin/trtexec }\n";
+	const { stdout } = await upgrade({ version: "101501", faults }, { config });
+	expect(stdout.replace(/\s+/g, " ")).toMatch(
+		/Not decided: 1 workload that was not compared.* - `net\/fp16\/.*` was not compared: .*SIGSEGV/,
+	);
+});
+
 it("a second TensorRT that is not there is one error with its line", async () => {
 	const { stderr } = await upgrade({}, { config: "base: { trtexec: /opt/none/trtexec }\n" });
 	expect(stderr).toContain("trtexec of the base was not found: /opt/none/trtexec does not exist");
