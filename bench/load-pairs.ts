@@ -31,7 +31,6 @@ type Served = Record<Arm, Map<number, ServedRun>>;
 /** trtexec's runs only tell the capacity: each side is timed once. What the worker says is kept. */
 function watched(backend: Backend, served: Served): Backend {
 	const timed = new Map<Arm, MeasureResult>();
-	let aloneMs: number | undefined;
 	return {
 		...backend,
 		async measure(job) {
@@ -51,9 +50,8 @@ function watched(backend: Backend, served: Served): Backend {
 			if (closed && load && request) {
 				const { arm } = job.engine;
 				const ms = closedLoopMs(closed, 1);
-				aloneMs ??= ms;
 				const run = { arm, pair: 0, serviceMs: [ms], atRates: [load] };
-				const expectedMs = [expectedP99Ms(request, [{ batch: 1, ms: aloneMs }])];
+				const expectedMs = [expectedP99Ms(request, [{ batch: 1, ms }])];
 				served[arm].set(request.arrivalsMs[0] ?? 0, { ...run, expectedMs });
 				process.stderr.write(`${served[arm].size} ${arm} ${ms.toFixed(4)} ms\n`);
 			}

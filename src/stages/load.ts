@@ -87,12 +87,12 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
 	const judge = (runs: readonly ServedRun[]) =>
 		points.map((at, index) => judgePoint(at, { runs, index }, options));
-	const alone = batches.map((batch, index) => ({ batch, ms: serviceMs[index] ?? NaN }));
 	const run = async (at: Paired): Promise<ServedRun> => {
 		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
 		const served = await serve(target, at, { schedules, input, ports });
-		const requests = schedules.map((arrivalsMs) => ({ ...request, arrivalsMs }));
-		return { ...served, expectedMs: requests.map((one) => expectedP99Ms(one, alone)) };
+		const timed = batches.map((batch, index) => ({ batch, ms: served.serviceMs[index] ?? NaN }));
+		const expectedMs = schedules.map((arrivalsMs) => expectedP99Ms({ ...request, arrivalsMs }, timed));
+		return { ...served, expectedMs };
 	};
 	const isCompared = timed.base !== undefined;
 	const pairing = { looks, firstArms: timed.firstArms, isCompared, run, judge, fault: lateReason };

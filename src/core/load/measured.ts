@@ -35,7 +35,7 @@ export interface ServedRun {
 	pair: number;
 	serviceMs: readonly number[];
 	atRates: readonly LoadRun[];
-	/** At each rate, see `expectedP99Ms`. */
+	/** At each rate, from these service times: see `expectedP99Ms`. */
 	expectedMs: readonly number[];
 }
 
@@ -84,10 +84,9 @@ export function judgePoint(
 	const [bases, heads] = [of("base"), of("head")];
 	const pairs = bases.flatMap((base) => {
 		const head = heads.find(({ run }) => run.pair === base.run.pair);
-		const expected = base.run.expectedMs[index] ?? 1;
-		return head === undefined
-			? []
-			: [{ base: p99Ms(base.load.latencyMs), head: p99Ms(head.load.latencyMs), expected }];
+		if (head === undefined) return [];
+		const expected = Math.sqrt((base.run.expectedMs[index] ?? 1) * (head.run.expectedMs[index] ?? 1));
+		return [{ base: p99Ms(base.load.latencyMs), head: p99Ms(head.load.latencyMs), expected }];
 	});
 	const comparison: Comparison = judgePairs(pairs, options);
 	return { ...at, base: sideOf(bases), head: sideOf(heads), comparison };

@@ -56,12 +56,14 @@ it("judgePoint pairs the runs' P99, and pools their requests", () => {
 
 /** In one pair the head stalled: 16.1 and 28.9 ms, where schedules of the same rate take 15 to 35 ms. */
 function recordedRuns(knowsSchedules: boolean) {
-	return recorded.p99Ms.flatMap(([base = 0, head = 0], pair) => {
-		const { ratePerSecond: perSecond, requests: count, serviceMs: ms } = recorded;
+	const { ratePerSecond: perSecond, requests: count, pairs } = recorded;
+	return pairs.flatMap(({ serviceMs, p99Ms }, pair) => {
 		const arrivalsMs = schedule("poisson", { seed: pair + 1, count, perSecond });
-		const expected = expectedP99Ms({ arrivalsMs, maxBatch: 1, maxDelayMs: 0 }, [{ batch: 1, ms }]);
-		const expectedMs = [knowsSchedules ? expected : 1];
-		return [served("base", pair, base), served("head", pair, head)].map((run) => ({ ...run, expectedMs }));
+		return (["base", "head"] as const).map((arm, index) => {
+			const timed = [{ batch: 1, ms: serviceMs[index] ?? NaN }];
+			const expected = expectedP99Ms({ arrivalsMs, maxBatch: 1, maxDelayMs: 0 }, timed);
+			return { ...served(arm, pair, p99Ms[index] ?? NaN), expectedMs: [knowsSchedules ? expected : 1] };
+		});
 	});
 }
 
