@@ -96,7 +96,7 @@ it("trtgate diff reads the files of TensorRT Engine Explorer, and what whole inf
 	);
 });
 
-type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", string | null>>;
+type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx" | "net.plan", string | null>>;
 
 const otherProfile =
 	'[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, "averageMs" : 1, "medianMs" : 1, "percentage" : 1 }\n]\n';
@@ -109,6 +109,12 @@ it.each<[string, readonly string[], Files, RegExp]>([
 		{},
 		/nowhere is not a usable engine.*\[engine-missing\]/s,
 	],
+	...["net.plan", "model.onnx"].map((file): [string, readonly string[], Files, RegExp] => [
+		file,
+		["diff", `cut/${file}`, "head"],
+		{ [file]: "ftrt" },
+		/ is not a usable engine: Its layers are needed.*`trtgate cost` compares models.*\[engine-missing\].*--exportLayerInfo/s,
+	]),
 	[
 		"another format",
 		["diff", "base", "head", "--format", "pdf"],

@@ -1,8 +1,8 @@
 // `trtgate try` through the built bundle: on this machine's CPU, and on recorded runs of trtexec.
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { expectExit, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { expectExit, expectRefusal, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 it("try says all of a model without git and config, leaves nothing behind, and ends in the command to go on with", async () => {
@@ -78,4 +78,18 @@ it("try takes a model whose weights lie in other files, from outside of the work
 	expectExit(run, 0);
 	expect(run.stdout).toContain(" 4 / 4\n");
 	expect(run.stdout).toContain(`trtgate init ../external.onnx (in a folder above ${root})\n`);
+});
+
+it("try ends when it is interrupted while it records its golden", async () => {
+	const cwd = temporaryFolder();
+	let pid = 0;
+	const run = await runCli(["try", "net.onnx", "--quiet"], {
+		cwd: writeProject(cwd, { "net.onnx": readFileSync("examples/quickstart/base/models/segmenter.onnx") }),
+		onStart: (started) => (pid = started),
+		onStdout: (text) => {
+			if (text.includes("They test the arithmetic")) process.kill(pid, "SIGINT");
+		},
+	});
+	expectRefusal(run, "[interrupted]", 3);
+	expect(run.stdout).not.toContain("Probes");
 });

@@ -104,6 +104,7 @@ export interface CliOptions {
 	env?: Readonly<Record<string, string>>;
 	onStart?(pid: number): void;
 	onStderr?(text: string): void;
+	onStdout?(text: string): void;
 }
 
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
@@ -137,6 +138,7 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	if (child.pid !== undefined) options.onStart?.(child.pid);
 	child.stderr.on("data", (text) => options.onStderr?.(String(text)));
+	child.stdout.on("data", (text) => options.onStdout?.(String(text)));
 	return outputOf(child);
 }
 

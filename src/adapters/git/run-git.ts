@@ -144,9 +144,9 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 	}
 	const isCut = await isShallow(git);
 	const why = isCut ? "this clone is shallow and does not contain it" : "the repository does not contain it";
-	// Only a name can be fetched, not what it leads to, such as HEAD~1.
-	const fetch = isCut ? "fetch --unshallow" : /[~^@]/.test(ref) ? "fetch" : `fetch origin ${ref}`;
-	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git ${fetch}\`.`;
+	// Only a name can be fetched, not what it leads to, such as HEAD~1, nor a path.
+	const fetch = isCut ? "fetch --unshallow" : /^[./]|[~^@]/.test(ref) ? "fetch" : `fetch origin ${ref}`;
+	const fix = `Name an existing folder, branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git ${fetch}\`.`;
 	throw unknownRef(ref, why, fix);
 }
 

@@ -1,8 +1,8 @@
 // Classifies failed writes, and makes folders.
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ConfigError, ToolError } from "../../core/errors.ts";
+import { ConfigError, faultOf, ToolError } from "../../core/errors.ts";
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 const unwritable: Readonly<Record<string, string>> = {
@@ -71,7 +71,7 @@ export async function orWriteError<Value>(writing: Promise<Value>, path: string)
 	}
 }
 
-/** The folder is gone afterwards. @throws as orWriteError. */
+/** The folder is gone afterwards; a log in it that an error names is kept beside it. @throws as orWriteError. */
 export async function inNewFolder<Value>(
 	prefix: string,
 	work: (folder: string) => Promise<Value>,
@@ -80,6 +80,16 @@ export async function inNewFolder<Value>(
 	const folder = await orWriteError(mkdtemp(join(parent, prefix)), parent);
 	try {
 		return await work(folder);
+	} catch (error) {
+		if (!(error instanceof ToolError && error.log?.startsWith(join(folder, "/")))) throw error;
+		const kept = `${folder}.log`;
+		const isKept =
+			error.code !== "interrupted" &&
+			(await rename(error.log, kept).then(
+				() => true,
+				() => false,
+			));
+		throw new ToolError({ ...faultOf(error), log: isKept ? kept : undefined, cause: error });
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}

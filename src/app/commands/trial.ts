@@ -33,7 +33,7 @@ export async function recordTrialGolden(
 		return true;
 	} catch (error) {
 		const { text, records } = explainError(error);
-		if (records.some(({ kind }) => kind === "internal")) throw error;
+		if (records.some(({ kind, code }) => kind === "internal" || code === "interrupted")) throw error;
 		terminal.err(`note: Without a golden, errors stay unknown. ${text}`);
 		return false;
 	}

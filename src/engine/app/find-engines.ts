@@ -44,6 +44,8 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const root = basename(named) === reportFiles.result ? dirname(named) : named;
 	const facts = await stat(root).catch(() => null);
 	if (facts === null) throw notFound(wanted, "It does not exist.");
+	if (facts.isFile() && /\.(onnx|plan|engine|trt)$/i.test(root))
+		throw notFound(wanted, "Its layers are needed, as trtexec exports them. `trtgate cost` compares models.");
 	const files = facts.isDirectory() ? await listFiles(root) : [root];
 	const found = facts.isDirectory() ? ofKind(files, "layers") : files;
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");

@@ -65,6 +65,11 @@ export function levelNow({ chain, watched }: WatchedChain): number | null {
 	return newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
 }
 
+/** A history needs some runs before it can raise an alarm. */
+export function isWatching({ chains }: Pick<Findings, "chains">): boolean {
+	return chains.some((one) => levelNow(one) !== null);
+}
+
 function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]) {
 	const { chain } = of;
 	const { points } = chain;

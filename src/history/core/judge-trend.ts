@@ -3,7 +3,7 @@ import type { GateResult } from "../../../generated/result.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { capitalize, counted } from "../../core/text/labels.ts";
 import { formatPercent } from "../../core/text/units.ts";
-import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
+import { type Alarm, type Cause, type Findings, isWatching, type ShiftOf } from "./alarms.ts";
 import { ageText, decisionText, stateOf } from "./decisions.ts";
 import type { Series } from "./series.ts";
 
@@ -96,15 +96,17 @@ export function enginesOf({ shifts }: Alarm): string[] {
 	];
 }
 
-export function answer({ alarms }: Findings, series: Series): string {
-	const open = alarms.filter(({ isOpen }) => isOpen);
+export function answer(findings: Findings, series: Series): string {
+	const open = findings.alarms.filter(({ isOpen }) => isOpen);
 	const [newest] = open;
 	const [first] = newest?.shifts ?? [];
 	if (newest === undefined || first === undefined) {
 		const last = series.runs.at(-1);
-		return last === undefined
-			? "The history has no record yet"
-			: `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
+		if (last === undefined) return "The history has no record yet";
+		const claim = isWatching(findings)
+			? "No engine is worse than its reference"
+			: "Too few runs to tell whether an engine is worse than its reference";
+		return `${claim}, as of ${last.at.slice(0, 10)}`;
 	}
 	// Slower engines are not counted together with less accurate ones.
 	const sameFigure = open.map((alarm) => ({

@@ -7,7 +7,14 @@ import { cleanName, cleanText, shellWord, shorten } from "../../core/text/escape
 import { counted, listNames, type Tone } from "../../core/text/labels.ts";
 import { formatMs, formatPercent } from "../../core/text/units.ts";
 import { type AlarmBudget, budgetText } from "./alarm-budget.ts";
-import { type Alarm, type Findings, levelNow, type ShiftOf, type WatchedChain } from "./alarms.ts";
+import {
+	type Alarm,
+	type Findings,
+	isWatching,
+	levelNow,
+	type ShiftOf,
+	type WatchedChain,
+} from "./alarms.ts";
 import { ageText, decisionText, stateOf } from "./decisions.ts";
 import { answer, causeNames, describeAlarm, enginesOf, shiftText, stateText } from "./judge-trend.ts";
 import type { Metric, Series } from "./series.ts";
@@ -210,7 +217,9 @@ export function renderTrend(
 	const open = findings.alarms.filter(({ isOpen }) => isOpen);
 	const state =
 		open.length === 0
-			? pill("steady", "ok")
+			? isWatching(findings)
+				? pill("steady", "ok")
+				: pill("too early", "plain")
 			: pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
 	const body = html`<header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(series, about.skipped)}</header>
 <main>

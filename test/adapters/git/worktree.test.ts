@@ -70,7 +70,8 @@ it("openRef explains how to get a missing ref", async () => {
 	const missing = /^Cannot find "v2": the repository does not contain it\.$/;
 	await expectFault(open("v2"), "git-ref", missing, "fetch-depth: 0");
 	await expectFault(open("v2"), "git-ref", missing, "`git fetch origin v2`");
-	await expectFault(open("main~99"), "git-ref", "does not contain it", "`git fetch`");
+	for (const ref of ["main~99", "../no/folder", "/no/folder"])
+		await expectFault(open(ref), "git-ref", "does not contain it", /existing folder, branch.*`git fetch`/);
 	const outside = open("v1", "never", { repository: tmpdir() });
 	await expectFault(outside, "git-ref", "is neither a folder nor in a git repository");
 });

@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { classifyWriteError } from "../../../src/adapters/process/write-error.ts";
+import { classifyWriteError, inNewFolder } from "../../../src/adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../../src/core/errors.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 const system = (code: string): Error => Object.assign(new Error(code), { code });
 
@@ -22,3 +25,22 @@ it.each(["EACCES", "EROFS", "ENOTDIR", "EISDIR", "ENAMETOOLONG"])(
 		expect(error).toMatchObject({ code: "output-unwritable", fix: expect.stringMatching(/folder/) });
 	},
 );
+
+it.each([
+	["keeps the log of a crash", "tool-crashed", ["x.log"]],
+	["keeps nothing of an interrupted run", "interrupted", []],
+] as const)("inNewFolder %s and names no file that is gone", async (_what, code, kept) => {
+	const parent = temporaryFolder();
+	const error: unknown = await inNewFolder(
+		"x",
+		async (folder) => {
+			writeFileSync(join(folder, "run.log"), "why");
+			throw new ToolError({ code, message: "It ended.", log: join(folder, "run.log") });
+		},
+		parent,
+	).catch((thrown: unknown) => thrown);
+	expect(error).toMatchObject({ code, message: "It ended." });
+	const { log } = error as ToolError;
+	expect(readdirSync(parent).map((name) => name.replace(/^x.{6}/, "x"))).toEqual(kept);
+	expect(log && readFileSync(log, "utf8")).toBe(kept.length > 0 ? "why" : undefined);
+});

@@ -152,6 +152,14 @@ it("alarms need fresh pairs to confirm a step", () => {
 	);
 });
 
+it.each([
+	[3, "Too few runs to tell whether an engine is worse than its reference, as of 2026-01-03"],
+	[30, "No engine is worse than its reference, as of 2026-01-30"],
+])("the answer after %d nights says whether anything was watched", (count, said) => {
+	const series = readSeries(nights(count, () => ({})));
+	expect(answer(findAlarms(series), series)).toBe(said);
+});
+
 it("alarms request fresh pairs only for outliers of the newest night", () => {
 	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
 	for (const { rows } of records) for (const row of rows) delete row.fresh;
