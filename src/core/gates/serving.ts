@@ -3,7 +3,6 @@ import type {
 	Comparison,
 	ErrorRecord,
 	GateResult,
-	GateStatus,
 	LoadResult,
 	MeasuredLoad,
 	MeasuredSide,
@@ -19,7 +18,7 @@ import { formatGate, type ServiceLevel } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { boundsText } from "../load/measured.ts";
 import { cleanName } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, precedence } from "../text/labels.ts";
 import { formatCount, formatLimit, formatMs, formatPercent } from "../text/units.ts";
 import { comparedStatus, judgeWorkload, type Level, openStatus, placeVerdict } from "./figures.ts";
 
@@ -162,8 +161,6 @@ function computedMessage(
 	return `At ${formatGate.rate(ratePerSecond)}${batched}: ${found}; allowed at most ${formatMs(p99Ms)}, which holds up to ${formatGate.rate(head)}${before}.`;
 }
 
-const order: readonly GateStatus[] = ["error", "fail", "inconclusive", "warn", "pass"];
-
 export function judgeSweep(
 	{ dim, points }: SweepResult,
 	...[level, around]: [Parameters<typeof judgeWorkload>[1], Parameters<typeof judgeWorkload>[2]]
@@ -177,7 +174,8 @@ export function judgeSweep(
 	);
 	return [...groupBy(judged, ({ result }) => result.gate).values()].flatMap((group) => {
 		const [worst] = group.toSorted(
-			(a, b) => order.indexOf(a.result.status) - order.indexOf(b.result.status) || b.change - a.change,
+			(a, b) =>
+				precedence.indexOf(a.result.status) - precedence.indexOf(b.result.status) || b.change - a.change,
 		);
 		if (worst === undefined) return [];
 		const of = group.length > 1 ? `Worst of ${counted(group.length, "size")}, ` : "";
