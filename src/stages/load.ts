@@ -90,8 +90,8 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	const run = async (at: Paired): Promise<ServedRun> => {
 		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
 		const served = await serve(target, at, { schedules, input, ports });
-		const timed = batches.map((batch, index) => ({ batch, ms: served.serviceMs[index] ?? NaN }));
-		const expectedMs = schedules.map((arrivalsMs) => expectedP99Ms({ ...request, arrivalsMs }, timed));
+		const alone = batches.map((batch, index) => ({ batch, ms: served.serviceMs[index] ?? NaN }));
+		const expectedMs = schedules.map((arrivalsMs) => expectedP99Ms({ ...request, arrivalsMs }, alone));
 		return { ...served, expectedMs };
 	};
 	const isCompared = timed.base !== undefined;

@@ -14,6 +14,7 @@ export interface LoadRequest {
 	minBatch: number;
 	maxBatch: number;
 	maxDelayMs: number;
+	/** Whether requests of one size run as a CUDA graph. */
 	graph: boolean;
 }
 
@@ -57,7 +58,7 @@ export function lateReason(run: ServedRun): string | null {
 	return `requests were sent up to ${formatMs(lateMs)} late (P99), more than ${formatLimit(latenessShare)} of the service time of ${formatMs(serviceMs)}: this machine paces engines that take ${formatMs(lateMs / latenessShare)} or more`;
 }
 
-/** P99 of a schedule if every batch takes the same time; it differs more between schedules than between runs of one. */
+/** P99 in ms of a schedule if each batch takes as long as alone; it differs more between schedules than between runs of one. */
 export function expectedP99Ms(
 	{ arrivalsMs, maxBatch, maxDelayMs }: Pick<LoadRequest, "arrivalsMs" | "maxBatch" | "maxDelayMs">,
 	timed: readonly TimedBatch[],
