@@ -1,5 +1,5 @@
 // Engines whose plan a command of the user writes, or that is there already: replayed, as tensorrt.test.ts.
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { expectSchema } from "../support/expect-schema.ts";
@@ -10,7 +10,8 @@ import type { Replay } from "../support/replay/install.ts";
 type Edit = readonly [from: string, to: string];
 
 /** Stands in for a builder in Python; the replay knows the plan again. */
-const builder = "trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null";
+const builder =
+	"trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null; echo built >> $TRTGATE_TIMING_CACHE";
 
 const withBuild = (build: string, precision = "fp16"): Edit => [
 	`{ precision: ${precision} }`,
@@ -63,6 +64,8 @@ it.each([
 			expect(notes?.join(" ")).toMatch(/\d+ layers/);
 		}
 		expect(own.result.notes.filter((note) => note.includes("taken as they are"))).toHaveLength(1);
+		const timings = globSync(join(own.folder, "out/cache/*.timing-10.6.0"));
+		expect(timings.map((path) => readFileSync(path, "utf8"))).toEqual(["built\nbuilt\n"]);
 		const commands = readFileSync(join(own.folder, "replay-bin/state/asked.jsonl"), "utf8");
 		for (const arm of ["base", "head"])
 			expect(commands).toContain(`--loadEngine=${own.folder}/out/engines/${arm}/`);
