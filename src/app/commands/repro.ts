@@ -189,6 +189,7 @@ async function openRun(failure: Failure, { run, head }: Packing, { cwd, environm
 	const spec = engineSpecs(asRun).find(({ id }) => id === failure.id);
 	if (spec === undefined) throw notOfRun(path);
 	const { golden, onnx } = spec.engine;
+	// Where there is no file, the golden describes the model.
 	if (onnx === golden)
 		throw usageError(
 			`${spec.id} has no ONNX file to pack: its plan comes from \`build\`.`,
