@@ -89,6 +89,30 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 	);
 });
 
+const second = "base: { trtexec: old/replay-bin/trtexec }\n";
+
+it("a version-compatible plan of both versions is timed on both, and a command knows whose plan it builds", async () => {
+	const command =
+		"trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null; echo $TRTGATE_TENSORRT >> versions";
+	const engine = `precision: fp16, flags: [--versionCompatible], build: { command: '${command}', plan: net.plan }`;
+	const ran = await upgrade({ version: "101501" }, { config: second, engine });
+	expect(ran.read("versions")).toBe("10.6.0\n10.15.1\n");
+	const { builds, workloads } = ran.result();
+	expect(new Set(builds.map(({ engineSha256 }) => engineSha256)).size).toBe(1);
+	expect(workloads[0]?.latency).toMatchObject({ verdict: "unchanged", pairs: expect.any(Number) });
+	expect(workloads[0]?.latency.pairs).toBeGreaterThan(0);
+});
+
+it("an upgrade to a version that takes no precision flags says so once, with the fix, and claims no times", async () => {
+	const ran = await upgrade({ version: "110201" }, { config: second });
+	const [section = ""] = ran.read("out/report.md").split("\nNext:");
+	expect(section.match(/has no precision flags/g)).toHaveLength(1);
+	expect(section).toMatch(
+		/Do not upgrade yet: [\s\S]*`fp16` no longer builds: .* Convert the model with ModelOpt's/,
+	);
+	expect(ran.stdout).not.toContain("interleaved pairs");
+});
+
 it.skipIf(missing !== null)("doctor says that Python's TensorRT is not trtexec's", async () => {
 	const cwd = temporaryFolder();
 	const env = { PATH: installReplay(cwd, { comparison: "same-model", version: "101501" }) };

@@ -1,6 +1,7 @@
 // Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type {
 	Arm,
+	Finding,
 	GoldenCheck,
 	GoldenVerdict,
 	Numeric,
@@ -63,7 +64,6 @@ export function upgradesOf(result: Result): Upgrade[] {
 			from: baseBackend.version,
 			to: backend.version,
 			device: part && backend.device,
-			caveat: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`,
 			partials: [partial],
 			before: factsOf(result, part, "base"),
 			after,
@@ -128,7 +128,9 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
 
-interface Sides extends Pick<Upgrade, "from" | "to" | "device" | "caveat"> {
+interface Sides extends Pick<Upgrade, "from" | "to" | "device"> {
+	/** By default, of what was timed on both. */
+	caveat?: string;
 	partials: readonly Result["partial"][];
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
@@ -136,12 +138,17 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "device" | "caveat"> {
 }
 
 function upgradeOf(sides: Sides) {
-	const { from, to, device, caveat, partials, before, after } = sides;
+	const { from, to, device, partials, before, after } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
 	const onBoth = (row: WorkloadResult) =>
 		[before, after].every(({ builds }) => builds.get(engineOf(row))?.state === "built");
 	const timed = sides.timed.filter(onBoth);
+	const ofTimes =
+		timed.length === 0
+			? "No workload was timed on both versions."
+			: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`;
+	const { caveat = ofTimes } = sides;
 	const of = (model: string | undefined, facts: readonly Fact[]) =>
 		facts.map((one): Fact => ({ ...one, model }));
 	const facts: Fact[] = [
@@ -186,6 +193,7 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: S
 	};
 	if (of("stop") !== "") return `Do not upgrade yet: ${of("stop")}.`;
 	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
+	if (engines === 0) return "Not decided: no engine builds on either version.";
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
 	const speed =
@@ -205,12 +213,19 @@ function buildFacts(id: string, { from, to, before, after }: Sides) {
 	}
 	if (is?.state === "built")
 		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
-	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
-	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
+	const blocking = blockingOf(id, after);
+	const refused = blocking && withFix(blocking);
+	const why = is?.failure?.title ?? refused ?? is?.state;
 	return was?.state === "built"
 		? fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`)
 		: fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
 }
+
+/** Names the engine's build in place of a finding. */
+const blockingOf = (id: string, { findings }: Sides["after"]) =>
+	findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
+
+const withFix = ({ message, fix }: Finding): string => (fix === undefined ? message : `${message} ${fix}`);
 
 type Verdicts = ReadonlyMap<string, GoldenVerdict>;
 
@@ -276,11 +291,12 @@ function newFindings({ before, after }: Sides, shared: readonly string[]) {
 		(finding) =>
 			finding.severity !== "note" &&
 			!known.has(findingKey(finding)) &&
+			finding !== blockingOf(engineOf(finding), after) &&
 			(finding.engine === undefined || shared.includes(engineOf(finding))),
 	);
-	return fresh.flatMap(({ model, message, fix }) => {
+	return fresh.flatMap((finding) => {
+		const { model } = finding;
 		const whose = model === undefined ? "" : `${quoted(model)}: `;
-		const says = `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`;
-		return fact("finding", says).map((one) => ({ ...one, model }));
+		return fact("finding", `${whose}${withFix(finding)}`).map((one) => ({ ...one, model }));
 	});
 }
