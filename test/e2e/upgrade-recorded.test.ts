@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCli, temporaryFolder, writeScript } from "../support/project.ts";
@@ -76,6 +77,13 @@ it("doctor checks one trtexec, and names the library that it lacks; `libraries` 
 		/✗ trtexec: .*does not find libnvinfer\.so\.8\n {2}→ .*LD_LIBRARY_PATH.*`libraries`/,
 	);
 	expect(lost.stdout).not.toContain("Node.js");
+	const places = "libraries: other\nbase: { trtexec: ./trtexec, libraries: libs }";
+	writeFileSync(
+		join(cwd, "trtgate.yml"),
+		`version: 1\n${places}\nmodels: { net: { onnx: net.onnx, engines: { fp32: { precision: fp32 } } } }\n`,
+	);
+	const ofBase = await runCli(["doctor", "--trtexec", "./trtexec"], { cwd });
+	expect(ofBase.stdout).toContain("✓ trtexec: TensorRT 8.6.1");
 	const {
 		env,
 		cwd: project,

@@ -73,9 +73,12 @@ function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 
 type Places = Pick<Config, "base" | "libraries">;
 
-function checksOfOne(trtexec: string, { cwd, environment }: Terminal, { libraries }: Places): Check[] {
+function checksOfOne(trtexec: string, { cwd, environment }: Terminal, config: Places): Check[] {
+	const { base } = config;
+	const isBase = base !== undefined && [trtexec, resolve(cwd, trtexec)].includes(base.trtexec);
+	const { libraries, python: own }: { libraries?: string; python?: string } = isBase ? base : config;
 	const finding = { trtexec, libraries, cwd, environment, processes: ownProcesses() };
-	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec");
+	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec", own);
 	return [...(program ? [{ ...program, weight: "need" as const }] : []), ...(python ? [python] : [])];
 }
 
