@@ -10,7 +10,7 @@ export const weights = ["stop", "unknown", "review", "note"] as const;
 
 export const topics = {
 	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
-	buildsNow: ["note", "engine that builds now", "engines that build now"],
+	buildsNow: ["review", "engine that builds only now", "engines that build only now"],
 	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
 	notBuilt: [
 		"unknown",

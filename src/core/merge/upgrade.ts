@@ -211,8 +211,11 @@ function buildFacts(id: string, { from, to, before, after }: Sides) {
 		const why = faulty.failure?.title ?? faulty.state;
 		return fact("notBuilt", `${quoted(id)} was not built on ${version}, by a fault of the machine: ${why}`);
 	}
-	if (is?.state === "built")
-		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
+	if (is?.state === "built") {
+		if (was?.state === "built") return typeFacts(id, was, is);
+		const why = was?.failure?.title ?? `the build was ${was?.state}.`;
+		return fact("buildsNow", `${quoted(id)} builds now; on ${from}: ${why}`);
+	}
 	const blocking = blockingOf(id, after);
 	const refused = blocking && withFix(blocking);
 	const why = is?.failure?.title ?? refused ?? is?.state;

@@ -137,6 +137,7 @@ const other = { ...failed({}).builds[0], engine: "int8" } as Result["builds"][nu
 const neither = {
 	builds: [...(["base", "head"] as const).flatMap((arm) => [buildBuild({ arm }), { ...other, arm }])],
 };
+const onlyNow = { builds: [{ ...failed({}).builds[0], arm: "base" } as never, buildBuild()], workloads: [] };
 const onNone = {
 	builds: neither.builds.filter(({ engine }) => engine === "int8"),
 	workloads: [],
@@ -172,13 +173,19 @@ it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	["the machine fails the head", machine("head"), "unknown: 1 engine that the m", "built on 11.2.1, by"],
 	["the machine fails both", machine("base", "head"), "unknown: 1 engine that the m", "built on 10.6.0, by"],
 	["another engine builds on neither", neither, none, "builds on neither: No kernel."],
+	[
+		"the base's plan is of another version",
+		onlyNow,
+		"review: 1 engine that builds only",
+		"10.6.0: No kernel.",
+	],
 	["no engine builds", onNone, "Not decided: no engine builds on either version.", "neither: No kernel."],
 	["the run was cut short", cut, "unknown: 1 run that was cut short.", "A run ended early, in `measure`."],
 ])("an upgrade within one run is decided if %s", (what, change, decision, fact = "") => {
 	const calmRun = { ...compared("unchanged", 0.001, -0.001, 0.002), ...golden("match", fine) };
 	const builds = [buildBuild({ arm: "base" }), buildBuild()];
 	const ran = { ...buildResult(), ...versions("10.6.0", "11.2.1"), arms: oneRevision, builds, ...calmRun };
-	const isTimed = !/machine|no engine/.test(what);
+	const isTimed = !/machine|no engine|another version/.test(what);
 	expect(expectUpgrade({ ...ran, ...change }, decision, fact)?.caveat).toContain(
 		isTimed ? "interleaved pairs on one GPU" : "No workload was timed on both versions.",
 	);
