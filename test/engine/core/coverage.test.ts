@@ -98,7 +98,10 @@ it("a node without a name is followed into the file whose conversion named it", 
 		const Metadata = `[ONNX Layer: ${name || "node_of_y"}]`;
 		const Layers = [{ Name: "product", LayerType: "gemm", TacticName: tactic, Metadata }];
 		const info = parseLayerInfo(JSON.stringify({ Layers }));
-		return { engine: engineModel({ info, profiles: [], graph: onnx.graph }), costs: costsOf(onnx)({ shapes: {} }) };
+		return {
+			engine: engineModel({ info, profiles: [], graph: onnx.graph }),
+			costs: costsOf(onnx)({ shapes: {} }),
+		};
 	};
 	const half = partsOf("", "sm80_xmma_gemm_f16f16_f16f16_f16_tn_n");
 	const float = partsOf("MatMul_5", "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n");
