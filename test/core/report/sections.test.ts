@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type {
+	BuildRecord,
 	GateResult,
 	GraphCost,
 	GraphFigures,
@@ -296,6 +297,30 @@ it("the smallest change that a job can detect is never 0.0 %", () => {
 	] as const)
 		for (const text of Object.values(shown(detectable)))
 			expect(text.replace(/<[^>]+>/g, "").replace(/[|\s]+/g, " ")).toContain(
-				`smallest change this job can detect: ${says}`,
+				`smallest detectable change ${says}`,
 			);
+});
+
+it("a comment folds no empty section, tells the environment once, and has one row for each engine at load", () => {
+	const environment = { gpu: "NVIDIA H200", tensorrt: "10.6.0", driverBranch: "580" };
+	const precisionCoverage: NonNullable<BuildRecord["precisionCoverage"]> = {
+		precision: "fp16",
+		multiplyAdds: 1,
+		time: 1,
+		known: 1,
+		outside: [],
+		outsideCount: 0,
+	};
+	const figures = { meanMs: 1, p50Ms: 1, p99Ms: 4, p999Ms: 6 };
+	const points = [0.5, 0.7, 0.8, 0.9].map((share) => ({
+		...{ share, ratePerSecond: 1000 * share, base: figures, head: figures, lowMs: 3.9, highMs: 4.1 },
+	}));
+	const loads = [{ model: "det", engine: "fp16", workloads: ["default"], capacityPerSecond: 1000, points }];
+	const { markdown, html } = inEveryFormat(
+		buildResult({ environment, loads, builds: [buildBuild({ precisionCoverage })] }),
+	);
+	expect(markdown).not.toMatch(/<\/summary>\s*<\/details>/);
+	expect(markdown.match(/580/g)).toHaveLength(1);
+	expect(markdown.match(/\d+ % · \d+ \/ s/g)).toEqual(["80 % · 800 / s"]);
+	for (const share of [50, 70, 80, 90]) expect(html).toContain(`${share} % · `);
 });

@@ -126,9 +126,10 @@ export const loadSection: ReportSection = {
 	id: "at-load",
 	show({ result: { loads = [], workloads } }, { format }) {
 		if (loads.length === 0) return null;
+		const shares = format === "html" ? shownShares : [toldShare];
 		const rows = loads.flatMap((load) =>
 			load.points
-				.filter(({ share }) => shownShares.includes(share))
+				.filter(({ share }) => shares.includes(share))
 				.map((point) => ({ ...point, name: loadName(load) })),
 		);
 		const whole: Block[] = [
@@ -137,7 +138,8 @@ export const loadSection: ReportSection = {
 			sentence(method, "quiet"),
 		];
 		const told = toldBlocks(loads, mostTold[format]);
-		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
+		const elsewhere = sentence("Other loads are in `report.html`.");
+		if (format !== "html") return { blocks: [...told, ...details("At load", [...whole, elsewhere])] };
 		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };
 	},
