@@ -79,7 +79,10 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 	const tops = points.map(({ base, head }) =>
 		Math.min(head?.p99Ms ?? Infinity, mostGrowth * ((base ?? head)?.p99Ms ?? 0)),
 	);
-	const most = 1.1 * Math.max(...tops, slo?.p99Ms ?? 0);
+	const highest = Math.max(...tops);
+	// A limit far above the times would flatten them: it stays outside.
+	const isNear = slo !== undefined && slo.p99Ms <= mostGrowth * highest;
+	const most = 1.1 * (isNear ? Math.max(highest, slo.p99Ms) : highest);
 	const x = linearScale([0, last.ratePerSecond], [left, right]);
 	const y = linearScale([0, most], [bottom, top]);
 	// What has no end leaves the picture at its top.
