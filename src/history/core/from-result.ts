@@ -105,7 +105,7 @@ function sweepRows(sweep: SweepResult, facts: RecordedFacts, hash: HashText): Hi
 	const { model, engine, workload } = sweep;
 	const { base, head, ...row } = rowOf(worst.row, facts, hash);
 	const series = [model, engine, workload].join("/");
-	return [{ ...row, series, base: withoutMemory(base), head: withoutMemory(head) }];
+	return [{ ...row, series, unrepeated: true, base: withoutMemory(base), head: withoutMemory(head) }];
 }
 
 function withoutMemory({ memoryBytes: _, ...facts }: EngineFacts) {
@@ -129,7 +129,7 @@ function loadRows(load: MeasuredLoad, { builds, workloads }: RecordedFacts, hash
 	};
 	const ratio = logRatioOf(point.comparison) ?? undefined;
 	const series = `${workload.id} · P99 at load`.slice(0, 400);
-	return [{ series, kind: "engine", ratio, base: facts("base"), head: facts("head") }];
+	return [{ series, kind: "engine", ratio, unrepeated: true, base: facts("base"), head: facts("head") }];
 }
 
 function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {

@@ -78,6 +78,7 @@ it("a measured load is a series beside its last workload's, with the P99 at the 
 	expect(atLoad).toMatchObject({
 		series: `${own!.series} · P99 at load`,
 		kind: "engine",
+		unrepeated: true,
 		ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 },
 		base: { ns: 50e6 },
 		head: { ns: 55e6 },
@@ -99,7 +100,7 @@ it("a sweep is one series, the ratio of its worst size, whichever that is; memor
 	const record = recordOf(buildResult({ workloads: [], sweeps }), identity, hash);
 	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
 	expect(record!.rows).toMatchObject([
-		{ series: row.id, ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 } },
+		{ series: row.id, unrepeated: true, ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 } },
 	]);
 	expect(record!.rows[0]!.head).not.toHaveProperty("memoryBytes");
 });
