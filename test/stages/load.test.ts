@@ -89,7 +89,10 @@ async function measured({
 	const load = { ...config.measure.load, durationMs, maxDelayMs, ...(maxBatch && { maxBatch }) };
 	const input = {
 		...{ workloads, measure: { ...config.measure, looks: [5], load }, family: 1, arrivals },
-		...{ loads: loadsOf(rows, () => slo), outFolder: join(temporaryFolder(), "out") },
+		...{
+			loads: loadsOf(rows, () => ({ gates: slo ? { slo } : {}, dims: {} })),
+			outFolder: join(temporaryFolder(), "out"),
+		},
 		noBase: () => ({ verdict: "missing", reason: "New." }) as const,
 	};
 	const found: LifetimeFound[] = [];

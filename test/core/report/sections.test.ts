@@ -354,7 +354,10 @@ it("measured load says how requests were put together", () => {
 
 it("the picture of P99 makes room for the limit of an slo, unless it is far above all times", () => {
 	const ticksAt = (p99Ms: number) => {
-		const loads = loadsOf([buildWorkload()], () => ({ p99Ms, ratePerSecond: 20 }));
+		const loads = loadsOf([buildWorkload()], () => ({
+			gates: { slo: { p99Ms, ratePerSecond: 20 } },
+			dims: {},
+		}));
 		return inEveryFormat(buildResult({ loads })).html.match(/>[^<>]+ [mµ]?s<\/text>/g);
 	};
 	expect(ticksAt(1.5)).not.toEqual(ticksAt(0.001));
