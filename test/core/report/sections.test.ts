@@ -352,14 +352,19 @@ it("measured load says how requests were put together", () => {
 	expectNone(textOf(1), /at once|delayed/);
 });
 
-it("the picture of P99 makes room for the limit of an slo, unless it is far above all times", () => {
-	const ticksAt = (p99Ms: number) => {
-		const loads = loadsOf([buildWorkload()], () => ({
-			gates: { slo: { p99Ms, ratePerSecond: 20 } },
-			dims: {},
-		}));
-		return inEveryFormat(buildResult({ loads })).html.match(/>[^<>]+ [mµ]?s<\/text>/g);
-	};
-	expect(ticksAt(1.5)).not.toEqual(ticksAt(0.001));
-	expect(ticksAt(500)).toEqual(ticksAt(0.001));
-});
+it.each([
+	[1.5, 20, 2],
+	[500, 20, 1],
+	[1.5, 1e6, 1],
+	[500, 1e6, 0],
+])(
+	"the picture of P99 draws an slo of %d ms at %d / s where it is inside: lines: %d",
+	(p99Ms, rate, lines) => {
+		const gates = { slo: { p99Ms, ratePerSecond: rate } };
+		const loads = loadsOf([buildWorkload()], () => ({ gates, dims: {} }));
+		const { html } = inEveryFormat(buildResult({ loads }));
+		const picture = html.split("<svg").find((one) => one.includes("P99 against")) ?? "";
+		expect(picture.match(/class="gate"/g) ?? []).toHaveLength(lines);
+		expect(picture).toContain(p99Ms === 1.5 ? "1.000 ms" : "800.0 µs");
+	},
+);
