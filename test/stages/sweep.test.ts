@@ -89,7 +89,7 @@ it("the plan says how many sizes there may be", async () => {
 
 it.each([
 	["[512, 32]", dims, "goes from 512 to 32"],
-	["[32, 1024]", dims, "is 1024, outside the range"],
+	["[32, 1024]", dims, "sweep.seq[1] is 1024, outside the range"],
 	["[8, 512]", dims, "is 8, outside the range"],
 	["[32, 512]", dims.replace("seq", "rows"), "is not a dimension that this model declares"],
 	[
