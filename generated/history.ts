@@ -36,6 +36,8 @@ export interface HistoryRow {
 	kind: RowKind;
 	ratio?: LogRatio;
 	fresh?: LogRatio;
+	/** No job measures this on fresh pairs, so only what lasts is an alarm: P99 at load, and sweeps. */
+	unrepeated?: true;
 	base: EngineFacts;
 	head: EngineFacts;
 	/** Worst error of each output against its golden, over all cases. */

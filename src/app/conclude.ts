@@ -31,6 +31,7 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		builds: settleBuilds(facts.builds).map((build) => withTimeShare(build, facts.rows)),
 		golden: facts.golden,
 		workloads: facts.rows,
+		sweeps: facts.sweeps,
 		measuredLoads: facts.measuredLoads,
 	};
 }
@@ -56,7 +57,7 @@ export function concludeResult(
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
 		builds,
-		rows: gatedRows({ ...recorded, sweeps: facts.sweeps }),
+		rows: gatedRows(recorded),
 		known: input.headIds,
 	});
 	const { backend, baseBackend } = facts;
@@ -83,7 +84,7 @@ export function concludeResult(
 }
 
 export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">): LoadResult[] {
-	return loadsOf(rows, (row) => workloadOf(config, row)?.gates.slo);
+	return loadsOf(rows, (row) => workloadOf(config, row));
 }
 
 function* notesOf(facts: Facts, input: GateInput) {
@@ -135,6 +136,7 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 			const workload = workloads.find(({ name }) => name === fact.workload);
 			return workload === undefined ? [] : judge(fact, workload);
 		});
+	const served = { config, loads, measured: facts.measuredLoads };
 	const builds = engines.flatMap((spec) => {
 		const { head, base } = sidesOf(facts.builds, (build) => isOf(spec, build));
 		if (head === undefined) return [];
@@ -152,9 +154,12 @@ function judgeFacts(facts: Facts, input: GateInput, loads: readonly LoadResult[]
 		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
 		...judgeWorkloads(facts.rows, (row, workload) => [
 			...judgeWorkload(row, workload, facts),
-			...judgeSlo(row, workload, { config, loads, measured: facts.measuredLoads }),
+			...judgeSlo(row, workload, served),
 		]),
-		...judgeWorkloads(facts.sweeps, (sweep, workload) => judgeSweep(sweep, workload, facts)),
+		...judgeWorkloads(facts.sweeps, (sweep, workload) => [
+			...judgeSweep(sweep, workload, facts),
+			...judgeSlo({ ...sweep, head: sweep.points[0]?.row.head ?? null }, workload, served),
+		]),
 		...judgeWorkloads(facts.siblings, (sibling, workload) => judgePayoff(sibling, workload, facts)),
 		...judgeEach(facts.startUps, (found, engine) => judgeStartUp(found, config, engine)),
 		...judgeEach(facts.memoryGrowths, (found, engine) => judgeMemoryGrowth(found, config, engine)),

@@ -217,7 +217,7 @@ export async function* countWorkloads(timing: MeasureInput, { ports }: RunContex
 /** A single bad night must raise no alarm. */
 export async function* measureAgain(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
 	const due = (await run.input.suspects?.(recordedFacts(run.seen(), run.input))) ?? [];
-	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
+	const workloads = timing.workloads.filter((timed) => !isSwept(timed) && due.includes(timed.workload.id));
 	if (workloads.length === 0) return;
 	const again = {
 		...timing,

@@ -190,7 +190,8 @@ export function formatPointer(pointer: string): string {
 	if (parts.length === 0) return "the file";
 	const formatted = parts.map((part, index) => {
 		const list = parts.slice(0, index).findLast((above) => !isIndex(above));
-		if (isIndex(part) && listKeys.includes(list ?? "")) return `[${part}]`;
+		const isListed = listKeys.includes(list ?? "") || parts[index - 2] === "sweep";
+		if (isIndex(part) && isListed) return `[${part}]`;
 		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
 		return `[${formatName(part)}]`;
 	});

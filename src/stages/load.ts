@@ -27,16 +27,19 @@ interface Target {
 	load: LoadResult;
 	/** The one with the largest batch. */
 	timed: TimedWorkload;
-	batches: readonly [number, ...number[]];
+	/** As they are served: none is larger than `max-batch`. */
+	batches: readonly number[];
 	request: Omit<LoadRequest, "arrivalsMs">;
 }
 
-export function measureLoads(input: LoadInput, ports: WatchedPorts): AsyncGenerator<LifetimeFound> {
+export async function* measureLoads(input: LoadInput, ports: WatchedPorts): AsyncGenerator<LifetimeFound> {
 	const targets = input.loads.flatMap((load) => targetOf(load, input) ?? []);
 	const family = Math.max(1, targets.filter(({ timed }) => timed.base).length);
 	const work = (target: Target, observe: Observe) =>
 		measureLoad(target, { ...input, family }, { ...ports, observe });
-	return eachOf("load", targets, work, { input, ports });
+	const why = "no workload was timed with one size and one stream, without pauses";
+	if (targets.length === 0) yield { notes: [`measure.load: no requests were served, because ${why}.`] };
+	yield* eachOf("load", targets, work, { input, ports });
 }
 
 /** Of workloads that are also one batcher, only the batcher. */
@@ -56,7 +59,7 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 		return workloads.find(isOne) ?? [];
 	});
 	const timed = members.at(-1);
-	const [minBatch, ...larger] = batches;
+	const [minBatch] = batches;
 	if (isPart || timed === undefined || minBatch === undefined) return null;
 	const batched = timed.inputs.filter(({ name, shape }) =>
 		members.some(({ inputs }) => inputs.find((other) => other.name === name)?.shape[0] !== shape[0]),
@@ -65,7 +68,8 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 	const maxBatch = Math.min(most, batches.at(-1) ?? 1);
 	const graph = measure.cudaGraph && timed.head.spec.engine.tensorrt.dla === undefined;
 	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs, graph };
-	return { head: timed.head, load, timed, batches: [minBatch, ...larger], request };
+	const served = new Set(batches.map((batch) => Math.min(batch, maxBatch)));
+	return { head: timed.head, load, timed, batches: [...served], request };
 }
 
 const [leastRequests, mostRequests] = [500, 20_000];

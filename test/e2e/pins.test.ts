@@ -27,6 +27,7 @@ function pinned() {
 	const { "model.onnx": wider = "" } = comparisonFiles("slower-head", "head");
 	const config = String(text)
 		.replace(/^ {4}golden:.*\n/m, "")
+		.replace(/workloads: \[(.*)\]/, "workloads: [$1, { sweep: { batch: [1, 2] } }]")
 		.replace("pairs: [5, 8]", "pairs: [5]");
 	writeProject(folder, {
 		"trtgate.yml": `${config}baseline: { from: pin }\nhistory: { folder: ${kept}, when: always }\n`,
@@ -39,7 +40,7 @@ function pinned() {
 	return { folder, kept, model, wider, run };
 }
 
-it("a pin is the last release, and a new pin is linked with the old one", async () => {
+it("a pin is the last release, and a new pin is linked with the old one, except for sweeps", async () => {
 	const { folder, kept, model, wider, run } = pinned();
 	const first = commit(folder, "v1.0.0");
 	writeProject(folder, { "model.onnx": wider });
@@ -55,9 +56,9 @@ it("a pin is the last release, and a new pin is linked with the old one", async 
 		{ label: "v1.0.0", commit: first },
 		{ label: "v2.0.0", commit: second },
 	]);
-	expect(before?.rows.map(({ kind }) => kind)).toEqual(["engine"]);
-	expect(after?.rows.map(({ kind }) => kind)).toEqual(["engine", "link"]);
-	const [engine, link] = after?.rows ?? [];
+	expect(before?.rows.map(({ kind }) => kind)).toEqual(["engine", "engine"]);
+	expect(after?.rows.map(({ kind }) => kind)).toEqual(["engine", "engine", "link"]);
+	const [engine, , link] = after?.rows ?? [];
 	expect(link?.ratio?.pairs).toBe(15);
 	expect(link?.ratio?.ppm).toBeGreaterThan(30_000);
 	expect([link?.base.model, link?.head.model]).toEqual([before?.rows[0]?.base.model, engine?.base.model]);

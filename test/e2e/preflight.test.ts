@@ -202,3 +202,23 @@ it("preflight loads two files, and nothing that starts processes", () => {
 	expect(modules).toContain("node:fs");
 	expect(modules).not.toContain("node:child_process");
 });
+
+it("preflight for ONNX Runtime says what TensorRT would report, which --tensorrt lists", async () => {
+	const nodes = [node({ op: "ConvInteger", inputs: ["x", "x"], outputs: ["y"] })];
+	const cwd = writeProject(temporaryFolder(), {
+		"clean.onnx": "fixture:model.onnx",
+		"m.onnx": model({ nodes, inputs: [value("x", [1, 2, 3, 3], 3)], outputs: [value("y", null, 6)] }),
+	});
+	const plain = await runCli(["preflight", "m.onnx"], { cwd });
+	expect(plain.exit, plain.stdout).toBe(0);
+	const [, version = "", errors] =
+		/For TensorRT ([\d.]+): (\d) errors?, .*--tensorrt \1 lists them\.\n$/.exec(plain.stdout) ?? [];
+	const own = await runCli(["preflight", "m.onnx", "--tensorrt", version], { cwd });
+	expect(own.exit).toBe(1);
+	expect(own.stdout.match(/^✗ error/gm)).toHaveLength(Number(errors));
+	expect(own.stdout).not.toContain("ONNX Runtime");
+	const clean = await runCli(["preflight", "clean.onnx"], { cwd });
+	expect(clean.stdout).toMatch(
+		/\nNothing found\.\nThis is for ONNX Runtime\. For TensorRT [\d.]+: nothing found\.\n$/,
+	);
+});

@@ -6,10 +6,12 @@ import { expectSchema } from "../support/expect-schema.ts";
 import { runCli } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 
-it("a sweep times its sizes in pairs, and every report shows the worst as one gate", async () => {
+const workloads = "workloads: [{ sweep: { batch: [1, 3] }, gates: { slo: { p99: 0.001ms, rate: 400/s } } }]";
+
+it("a sweep times its sizes in pairs, every report shows the worst as one gate, and an slo stays open", async () => {
 	const { run, result, folder } = await gateReplay(
 		{ comparison: "slower-head" },
-		{ config: [[/workloads: \[.*\]/, "workloads: [{ sweep: { batch: [1, 3] } }]"]] },
+		{ config: [[/workloads: \[.*\]/, workloads]] },
 	);
 	expectSchema(result, "result");
 	expect(result.workloads).toEqual([]);
@@ -25,7 +27,14 @@ it("a sweep times its sizes in pairs, and every report shows the worst as one ga
 			message: expect.stringMatching(/^Worst of 3 sizes, batch \d: /),
 		},
 	]);
+	expect(result.gates.find(({ gate }) => gate === "slo")).toMatchObject({
+		workload: "batch 1 to 3",
+		status: "inconclusive",
+		message: expect.stringContaining("`sweep`"),
+	});
 	expect(run.stdout).toContain("Sweep of 1 workload");
+	const csv = readFileSync(join(folder, "out/exports/workloads.csv"), "utf8");
+	for (const size of sizes) expect(csv).toContain(`net,fp16,batch 1 to 3 · batch ${size},`);
 	const [markdown, html] = ["report.md", "report.html"].map((name) =>
 		readFileSync(join(folder, "out", name), "utf8"),
 	);

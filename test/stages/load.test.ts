@@ -40,6 +40,7 @@ interface Asked {
 	base?: Partial<FakePlan>;
 	head: Partial<FakePlan>;
 	batches?: number[];
+	maxBatch?: number;
 	slo?: { p99Ms: number; ratePerSecond: number };
 	arrivals?: Arrivals;
 	maxDelayMs?: number;
@@ -59,6 +60,7 @@ async function measured({
 	base,
 	head,
 	batches = [1],
+	maxBatch,
 	slo,
 	arrivals = "poisson",
 	maxDelayMs = 0,
@@ -84,10 +86,13 @@ async function measured({
 		};
 	});
 	const ports = portsWith(telemetry);
-	const load = { ...config.measure.load, durationMs, maxDelayMs };
+	const load = { ...config.measure.load, durationMs, maxDelayMs, ...(maxBatch && { maxBatch }) };
 	const input = {
 		...{ workloads, measure: { ...config.measure, looks: [5], load }, family: 1, arrivals },
-		...{ loads: loadsOf(rows, () => slo), outFolder: join(temporaryFolder(), "out") },
+		...{
+			loads: loadsOf(rows, () => ({ gates: slo ? { slo } : {}, dims: {} })),
+			outFolder: join(temporaryFolder(), "out"),
+		},
 		noBase: () => ({ verdict: "missing", reason: "New." }) as const,
 	};
 	const found: LifetimeFound[] = [];
@@ -127,6 +132,26 @@ suite("measureLoads", () => {
 		expect(point!.ratePerSecond).toBeCloseTo(0.8 * (4000 / 13), 0);
 		expect(point).toMatchObject({ comparison: { verdict: "unchanged" } });
 		expect(point!.base).toEqual(point!.head);
+	});
+
+	it.each([
+		[2, [1, 4], 0.8 * (2000 / 11)],
+		[2, [3, 4], 0.8 * (2000 / 12)],
+	])(
+		"takes the capacity of batches of up to %d, not of the timed %j",
+		async (maxBatch, batches, expected) => {
+			const head = { serviceMs: [10, 11, 12, 13] };
+			const [load] = await measured({ head, batches, maxBatch });
+			expect(load).toMatchObject({ batches, maxBatch });
+			expect(load!.points[0]!.ratePerSecond).toBeCloseTo(expected, 0);
+			expect(load!.points[0]!.head!.p99Ms).toBeLessThan(100);
+		},
+	);
+
+	it("says that nothing was served if no workload can be", async () => {
+		const notes: string[] = [];
+		expect(await measured({ head: { serviceMs: [10] }, batches: [], notes })).toEqual([]);
+		expect(notes).toEqual([expect.stringMatching(/^measure.load: no requests were served/)]);
 	});
 
 	it("replays a file of arrivals at its own rate, for a head without a base too", async () => {

@@ -10,7 +10,7 @@ import { sweepSection } from "../../src/core/report/sections/siblings.ts";
 import { measureSweeps } from "../../src/stages/sweep.ts";
 import { shapeWorkloads, timedWorkloads } from "../../src/stages/workloads.ts";
 import { loaded, refusalOf, withModel } from "../core/config/load.ts";
-import { buildResult } from "../support/build-result.ts";
+import { buildResult, buildStats } from "../support/build-result.ts";
 import { fakeBackend, fakeEngine, fakePorts, steadyRun } from "../support/fakes.ts";
 import { inspectedOf, modelOf, value } from "../support/onnx-writer.ts";
 
@@ -64,7 +64,9 @@ it("a cliff is named by the two sizes around it, and the worst size decides each
 	const latency = gates.filter(({ gate }) => gate === "latency");
 	expect(latency).toMatchObject([{ status: "fail", workload: "seq 32 to 512" }]);
 	expect(latency[0]?.message).toMatch(/^Worst of 9 sizes, seq \d+: Slower: \+1(10|09\.\d) %/);
-	const result = buildResult({ sweeps });
+	const last = found!.points.at(-1)!.row;
+	const rival = { ...last, engine: "static", head: buildStats((last.head?.medianMs ?? NaN) / 3) };
+	const result = buildResult({ sweeps, workloads: [rival] });
 	expect(gatedRows(result).at(-1)?.latency.estimate).toBeCloseTo(1.1, 2);
 	const shown = sweepSection.show(
 		{ result, highlights: [], lead: undefined, rows: [] },
@@ -72,6 +74,7 @@ it("a cliff is named by the two sizes around it, and the worst size decides each
 	);
 	const text = JSON.stringify(shown);
 	expect(text).toContain("net · fp32: seq 257 costs 2.1× of seq 256 (base: 1×).");
+	expect(text).toContain("net · fp32: seq 512 costs 3× of static's.");
 	expect(text).toMatch(/<polyline class=\\"curve head\\"/);
 });
 
@@ -89,7 +92,7 @@ it("the plan says how many sizes there may be", async () => {
 
 it.each([
 	["[512, 32]", dims, "goes from 512 to 32"],
-	["[32, 1024]", dims, "is 1024, outside the range"],
+	["[32, 1024]", dims, "sweep.seq[1] is 1024, outside the range"],
 	["[8, 512]", dims, "is 8, outside the range"],
 	["[32, 512]", dims.replace("seq", "rows"), "is not a dimension that this model declares"],
 	[

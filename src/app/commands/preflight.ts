@@ -11,6 +11,7 @@ import { describeModel, renderPreflight } from "../../core/onnx/describe.ts";
 import { runnableShapes } from "../../core/onnx/input-shapes/search.ts";
 import type { InspectedModel } from "../../core/onnx/model.ts";
 import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
+import { tables } from "../../core/onnx/tensorrt/support.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
@@ -27,16 +28,21 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	// Without sizes, the figures of cost are lower bounds.
 	const shapes = isSized ? runnableShapes(model.onnx, given) : {};
 	const ranges = Object.entries(given.dims).map(([name, size]) => [name, fixedRange(size)] as const);
-	const findings = findingsOf(model, {
-		...(tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt }),
-		...(isSized ? { dims: Object.fromEntries(ranges), shapes: given.inputs } : {}),
-	});
+	const sizes = isSized ? { dims: Object.fromEntries(ranges), shapes: given.inputs } : {};
+	const onTensorRt = (version: string) =>
+		findingsOf(model, { backend: "tensorrt", tensorrt: version, ...sizes });
+	const findings =
+		tensorrt === undefined ? findingsOf(model, { backend: "onnxruntime", ...sizes }) : onTensorRt(tensorrt);
+	const untold = tensorrt === undefined ? tables.at(-1)?.version : undefined;
 	const summary = describeModel(model);
 	const cost = () => figuresOf(costsOf(model.onnx)({ shapes }));
 	terminal.out(
 		args.flag("json")
 			? jsonText({ model: summary, cost: cost(), findings })
-			: renderPreflight(summary, findings, { color: terminal.color.out }),
+			: renderPreflight(summary, findings, {
+					color: terminal.color.out,
+					...(untold !== undefined && { tensorRt: { version: untold, findings: onTensorRt(untold) } }),
+				}),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
 }

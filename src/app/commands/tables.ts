@@ -114,7 +114,7 @@ export const preflightTable = {
 		tensorrt: {
 			value: "VERSION",
 			does: "Check for this version of TensorRT.",
-			otherwise: "checks for ONNX Runtime",
+			otherwise: "ONNX Runtime, and how much the newest TensorRT would report",
 		},
 		json,
 	},

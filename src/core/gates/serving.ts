@@ -93,7 +93,7 @@ export function judgeMemoryGrowth(
 }
 
 export function judgeSlo(
-	row: WorkloadResult,
+	{ model, engine, workload, head }: Pick<WorkloadResult, "model" | "engine" | "workload" | "head">,
 	level: WorkloadConfig,
 	{
 		config,
@@ -102,8 +102,7 @@ export function judgeSlo(
 	}: { config: Config; loads: readonly LoadResult[]; measured: readonly MeasuredLoad[] },
 ): GateResult[] {
 	const { slo } = level.gates;
-	const { model, engine, workload } = row;
-	if (slo === undefined || row.head === null) return [];
+	if (slo === undefined || head === null) return [];
 	const open = openStatus(level.gates);
 	const isOf = (one: Pick<LoadResult, "model" | "engine" | "workloads">) =>
 		one.model === model && one.engine === engine && one.workloads.includes(workload);
@@ -117,7 +116,7 @@ export function judgeSlo(
 		load?.slo === undefined
 			? ([
 					open,
-					"P99 under load is computed for one stream without pauses; this workload has several streams, or `every`.",
+					"P99 under load is computed for one size and one stream without pauses; this workload has `sweep`, `streams` or `every`. Write `slo` in the gates of other workloads.",
 				] as const)
 			: point?.head
 				? ([measuredStatus(slo, point.head) ?? open, measuredMessage(slo, point.head)] as const)

@@ -1,5 +1,6 @@
 // What a request waits at a given rate, computed from finished comparisons: no run of its own.
 import type { LoadFigures, LoadResult, WorkloadResult } from "../../../generated/result.ts";
+import { otherLabels } from "../../golden/core/probes/subject.ts";
 import type { ServiceLevel } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { quantile } from "../stats/quantile.ts";
@@ -20,21 +21,31 @@ interface Member {
 	times: Record<"head" | "low" | "high", number> & { base: number | null };
 }
 
+interface Level {
+	gates: { slo?: ServiceLevel };
+	dims: Readonly<Record<string, number>>;
+}
+
 /**
  * Of workloads with one stream that were timed. Those of one engine that differ in their batch and have the same `slo`
  * are also one engine behind a batcher, which then has the `slo`.
  */
 export function loadsOf(
 	rows: readonly WorkloadResult[],
-	sloOf: (row: WorkloadResult) => ServiceLevel | undefined,
+	levelOf: (row: WorkloadResult) => Level | undefined,
 ): LoadResult[] {
+	const sloOf = (row: WorkloadResult) => levelOf(row)?.gates.slo;
 	const timed = rows.flatMap((row) => {
 		const times = timesOf(row);
 		return times === null ? [] : [{ row, times }];
 	});
 	const groups = groupBy(timed, ({ row, times }) => {
-		const rest = Object.entries(row.shapes).map(([name, sizes]) => [name, sizes.slice(1)]);
-		return JSON.stringify([row.model, row.engine, rest.sort(), sloOf(row), times.base === null]);
+		const rest = Object.entries(row.shapes)
+			.map(([name, sizes]) => [name, sizes.slice(1)])
+			.sort();
+		// The first axis may be a sequence.
+		const others = Object.entries(levelOf(row)?.dims ?? {}).filter(([name]) => otherLabels.test(name));
+		return JSON.stringify([row.model, row.engine, rest, others, sloOf(row), times.base === null]);
 	});
 	return [...groups.values()].flatMap((group) => {
 		const slo = sloOf(group[0].row);

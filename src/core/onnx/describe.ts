@@ -2,7 +2,7 @@
 import type { Finding, InterfaceRow } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { formatDims, quoteName } from "../text/escape.ts";
-import { counted, listNames } from "../text/labels.ts";
+import { capitalize, counted, listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
 import {
 	elementBits,
@@ -202,7 +202,7 @@ const maxOperators = 12;
 export function renderPreflight(
 	summary: ModelSummary,
 	findings: readonly Finding[],
-	options: { color?: boolean } = {},
+	options: { color?: boolean; tensorRt?: { version: string; findings: readonly Finding[] } } = {},
 ): string {
 	const paint = (text: string, colour: string) =>
 		options.color ? `\u001b[${colour}m${text}\u001b[0m` : text;
@@ -213,11 +213,20 @@ export function renderPreflight(
 		lines.push(`${paint(mark, colour)} ${paint(code, dim)}`, `  ${message}`);
 		if (fix !== undefined) lines.push(paint(`  → ${fix}`, dim));
 	}
+	lines.push(`${capitalize(countsOf(findings))}.`);
+	if (options.tensorRt !== undefined) {
+		const { version, findings: others } = options.tensorRt;
+		const list = others.length === 0 ? "" : `; trtgate preflight MODEL --tensorrt ${version} lists them`;
+		lines.push(`This is for ONNX Runtime. For TensorRT ${version}: ${countsOf(others)}${list}.`);
+	}
+	return `${lines.join("\n")}\n`;
+}
+
+function countsOf(findings: readonly Finding[]) {
 	const counts = Object.keys(severities).map((severity) =>
 		counted(findings.filter((finding) => finding.severity === severity).length, severity),
 	);
-	lines.push(findings.length === 0 ? "Nothing found." : `${counts.join(", ")}.`);
-	return `${lines.join("\n")}\n`;
+	return findings.length === 0 ? "nothing found" : counts.join(", ");
 }
 
 function summaryRows(summary: ModelSummary) {

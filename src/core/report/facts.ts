@@ -112,7 +112,7 @@ export function jobFacts(result: Result): Fact[] {
 		["driver", driver && cleanName(driver)],
 		[cleanName(backend.name), cleanName(backend.version, 40)],
 		["run noise up to", largest("runCv", formatPercent)],
-		["smallest change this job can detect:", largest("detectable", formatDetectable)],
+		["smallest detectable change", largest("detectable", formatDetectable)],
 		["took", formatDuration(durationMs)],
 	];
 	return [

@@ -185,8 +185,9 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 	});
 	const result = await run({ base: old, head: pin, out: join(outFolder, "link"), adapt });
 	const record = result && recordOf(result, identityOf(), sha256);
-	return (record?.rows ?? []).flatMap(({ series, ratio, base, head }) =>
-		ratio === undefined ? [] : [{ series, kind: "link", ratio, base, head }],
+	// Worst sizes and P99s scatter too much to link a pin by.
+	return (record?.rows ?? []).flatMap(({ series, ratio, unrepeated, base, head }) =>
+		ratio === undefined || unrepeated ? [] : [{ series, kind: "link", ratio, base, head }],
 	);
 }
 

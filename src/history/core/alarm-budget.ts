@@ -64,8 +64,7 @@ export function alarmBudget({ alarms, gains, chains }: Findings, { runs }: Serie
 	};
 }
 
-interface Nights {
-	metric: WatchedChain["chain"]["metric"];
+interface Nights extends Pick<WatchedChain["chain"], "metric" | "unrepeated"> {
 	count: number;
 	spacing: number;
 	/** Scatter that pairs do not explain: fresh pairs of the same night have it too. */
@@ -80,7 +79,7 @@ function nightsOf(
 	shifts: readonly Shift[],
 	runs: Series["runs"],
 ): Nights | null {
-	const { points, metric, joints } = chain;
+	const { points, metric, unrepeated, joints } = chain;
 	const dayAt = (place: number) => runs[points[place]?.run ?? 0]?.day ?? 0;
 	const isShift = (place: number) =>
 		shifts.some(({ from, raised, closed }) => {
@@ -96,7 +95,7 @@ function nightsOf(
 	if (watched.noise === null || !moves.some(({ size }) => size !== 0)) return null;
 	const spacing = (dayAt(points.length - 1) - dayAt(0)) / (points.length - 1);
 	return {
-		...{ metric, moves, between: watched.noise.between },
+		...{ metric, unrepeated, moves, between: watched.noise.between },
 		count: Math.min(points.length, Math.ceil(longestDays / Math.max(spacing, leastSpacing))),
 		spacing: Math.max(spacing, leastSpacing),
 	};
@@ -106,7 +105,11 @@ function nightsOf(
 const intervalErrors = 3;
 
 /** Alarms on nights drawn from a chain's own, in histories as long as it: most are raised while little is known. */
-function falseAlarms({ metric, count, spacing, between, moves }: Nights, times: number, seed: number) {
+function falseAlarms(
+	{ metric, unrepeated = false, count, spacing, between, moves }: Nights,
+	times: number,
+	seed: number,
+) {
 	const uniform = uniformSource(seed);
 	const normal = normalSource(uniform);
 	const runs = Array.from({ length: count }, (_, night) => ({ day: night * spacing }));
@@ -115,14 +118,14 @@ function falseAlarms({ metric, count, spacing, between, moves }: Nights, times: 
 		const level = uniform() < 0.5 ? size : -size;
 		const share = stayingShare(level, { own, between });
 		const again = level * share + normal() * own * Math.sqrt(share + 1);
-		const fresh = { level: again, half: intervalErrors * own };
+		const fresh = unrepeated ? undefined : { level: again, half: intervalErrors * own };
 		const made = { content: "", pin: "" };
 		return { run, level, error: own, linkError: 0, baseNs: NaN, headNs: NaN, fresh, made };
 	};
 	let found = 0;
 	for (let time = 0; time < times; time += 1) {
 		const points = Array.from({ length: count }, nightOf);
-		const { shifts } = watch({ metric, points, decisions: [] }, runs);
+		const { shifts } = watch({ metric, unrepeated, points, decisions: [] }, runs);
 		found += shifts.filter(({ direction }) => direction === "up").length;
 	}
 	return found;

@@ -152,7 +152,10 @@ export function dueForFreshPairs({ runs, chains }: Series): string[] {
 		.filter((chain) => {
 			const newest = chain.points.at(-1);
 			const isDue =
-				chain.metric === "latency" && newest?.run === runs.length - 1 && newest.fresh === undefined;
+				chain.metric === "latency" &&
+				!chain.unrepeated &&
+				newest?.run === runs.length - 1 &&
+				newest.fresh === undefined;
 			return isDue && watch(chain, runs).suspects.at(-1) === chain.points.length - 1;
 		})
 		.map(({ series }) => series);

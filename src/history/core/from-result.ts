@@ -7,8 +7,10 @@ import type {
 	GoldenCheck,
 	MeasuredLoad,
 	Result,
+	SweepResult,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { worstPoint } from "../../core/compare/sweep.ts";
 import { shownMs } from "../../core/stats/summary.ts";
 
 export interface RunIdentity {
@@ -28,6 +30,7 @@ export type RecordedFacts = Pick<
 	| "builds"
 	| "golden"
 	| "workloads"
+	| "sweeps"
 	| "measuredLoads"
 	| "parts"
 >;
@@ -40,7 +43,8 @@ const hashDigits = 12;
 /** null if nothing was timed, and for a merged result, whose parts have records. */
 export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord | null {
 	const { arms, environment, workloads, tool, startedAt, durationMs, childMs, parts } = result;
-	if (workloads.length === 0 || parts !== undefined) return null;
+	const sweeps = (result.sweeps ?? []).flatMap((sweep) => sweepRows(sweep, result, hash));
+	if (workloads.length + sweeps.length === 0 || parts !== undefined) return null;
 	const { timing, ...fingerprint } = environment;
 	const [first] = workloads;
 	return {
@@ -58,6 +62,7 @@ export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: Has
 		method: words({ trtgate: tool.version, timing, figure: first?.work === undefined ? undefined : "work" }),
 		rows: [
 			...workloads.map((workload) => rowOf(workload, result, hash)),
+			...sweeps,
 			...(result.measuredLoads ?? []).flatMap((load) => loadRows(load, result, hash)),
 		],
 	};
@@ -93,6 +98,20 @@ function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash
 	};
 }
 
+/** Of the size that is worst now, so without memory, which would change with the size. */
+function sweepRows(sweep: SweepResult, facts: RecordedFacts, hash: HashText): HistoryRow[] {
+	const worst = worstPoint(sweep, "latency");
+	if (worst === undefined) return [];
+	const { model, engine, workload } = sweep;
+	const { base, head, ...row } = rowOf(worst.row, facts, hash);
+	const series = [model, engine, workload].join("/");
+	return [{ ...row, series, unrepeated: true, base: withoutMemory(base), head: withoutMemory(head) }];
+}
+
+function withoutMemory({ memoryBytes: _, ...facts }: EngineFacts) {
+	return facts;
+}
+
 /** P99 at the first rate, beside its workload's series. */
 function loadRows(load: MeasuredLoad, { builds, workloads }: RecordedFacts, hash: HashText): HistoryRow[] {
 	const [point] = load.points;
@@ -102,13 +121,15 @@ function loadRows(load: MeasuredLoad, { builds, workloads }: RecordedFacts, hash
 	if (point === undefined || workload === undefined) return [];
 	const facts = (arm: Arm): EngineFacts => {
 		const build = builds.find((one) => isOf(one) && one.arm === arm);
-		const { memoryBytes: _, ...own } = factsOf(workload, build, arm, hash);
 		const ms = point[arm]?.p99Ms;
-		return { ...own, ns: ms === undefined ? undefined : Math.round(ms * 1e6) };
+		return {
+			...withoutMemory(factsOf(workload, build, arm, hash)),
+			ns: ms === undefined ? undefined : Math.round(ms * 1e6),
+		};
 	};
 	const ratio = logRatioOf(point.comparison) ?? undefined;
 	const series = `${workload.id} · P99 at load`.slice(0, 400);
-	return [{ series, kind: "engine", ratio, base: facts("base"), head: facts("head") }];
+	return [{ series, kind: "engine", ratio, unrepeated: true, base: facts("base"), head: facts("head") }];
 }
 
 function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {

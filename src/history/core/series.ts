@@ -18,6 +18,8 @@ export interface Chain {
 	series: string;
 	metric: Metric;
 	name?: string;
+	/** No fresh pairs decide: it must last. */
+	unrepeated?: boolean;
 	changed: readonly string[];
 	points: readonly Point[];
 	joints: readonly number[];
@@ -57,12 +59,14 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 		}));
 		allLinks.push(...links);
 		const engine = byKind.get("engine") ?? [];
+		const unrepeated = engine.some(({ row }) => row.unrepeated);
 		const decided = [...(byKind.get("accept") ?? []), ...(byKind.get("watch") ?? [])];
 		const chainsOf = (metric: Metric, points: readonly Point[], name?: string): Chain[] =>
 			chainPoints(points, { runs, kinds, links: metric === "latency" ? links : null }).map((chain) => ({
 				series,
 				metric,
 				name,
+				unrepeated,
 				...chain,
 				decisions: decisionsOn(chain.points, decided, figureOf({ metric, name })),
 			}));

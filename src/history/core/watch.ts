@@ -79,12 +79,12 @@ interface State {
 }
 
 export function watch(
-	{ metric, points, decisions }: Pick<Chain, "metric" | "points" | "decisions">,
+	{ metric, points, decisions, unrepeated }: Pick<Chain, "metric" | "points" | "decisions" | "unrepeated">,
 	runs: readonly Pick<Run, "day">[],
 ): Watched {
 	const accepted = new Set(decisions.filter(({ kind }) => kind === "accepted").map(({ place }) => place));
 	const state: State = {
-		rule: rules[metric],
+		rule: { ...rules[metric], ...(unrepeated && { confirms: false }) },
 		points,
 		learned: [],
 		noise: null,

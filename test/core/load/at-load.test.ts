@@ -80,6 +80,8 @@ describe("loadsOf", () => {
 		const point = loads[2]?.points.find(({ share }) => share === 0.8);
 		expect(point?.lowMs).toBeLessThan(point?.head?.p99Ms ?? 0);
 		expect(point?.highMs).toBeGreaterThan(point?.head?.p99Ms ?? 0);
+		const ofSequence = ({ workload }: WorkloadResult) => ({ gates: {}, dims: { seq: workload.length } });
+		expect(loadsOf([eight, slow], ofSequence).map(({ batches }) => batches)).toEqual([undefined, undefined]);
 		const others = [
 			row("long", [1, 9], { base: 1 }),
 			row("two", [2, 3], { base: 1 }, { streams: 2 }),
@@ -101,7 +103,7 @@ describe("loadsOf", () => {
 function judge(slo: string, rows: WorkloadResult[] = [slow], more = "") {
 	const config = buildConfig(`gates: { slo: ${slo}${more} }`);
 	const level = config.models[0]!.engines[0]!.workloads[0]!;
-	const loads = loadsOf(rows, () => level.gates.slo);
+	const loads = loadsOf(rows, () => level);
 	return rows.flatMap((one) => judgeSlo(one, level, { config, loads, measured: [] }));
 }
 
@@ -118,7 +120,7 @@ describe("judgeSlo", () => {
 	});
 
 	it("states the figure, the limit and the rates that both sides keep it at", () => {
-		const [load] = loadsOf([slow], () => ({ p99Ms: 14, ratePerSecond: 800 }));
+		const [load] = loadsOf([slow], () => ({ gates: { slo: { p99Ms: 14, ratePerSecond: 800 } }, dims: {} }));
 		const { base, head } = load!.slo!.mostPerSecond;
 		expect(md1(base! / 1000).quantile(0.99)).toBeCloseTo(14, 1);
 		expect(1.03 * md1((1.03 * head) / 1000).quantile(0.99)).toBeCloseTo(14, 1);

@@ -113,7 +113,7 @@ it.each([
 		...{ maxBatch: 1, maxDelayMs: 0, replaced: 0 },
 		points: [{ ...point, head: { ...point.head!, p99 } }],
 	};
-	const loads = loadsOf([own], () => level.gates.slo);
+	const loads = loadsOf([own], () => level);
 	const [gate] = judgeSlo(own, level, { config, loads, measured: [load] });
 	expect(gate).toMatchObject({
 		gate: "slo",

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type {
+	BuildRecord,
 	GateResult,
 	GraphCost,
 	GraphFigures,
@@ -8,15 +9,18 @@ import type {
 	RecipeChange,
 } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
+import { loadsOf } from "../../../src/core/load/at-load.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { recipeSentence } from "../../../src/core/report/sections/changes.ts";
 import { nodeChangeText } from "../../../src/core/report/sections/graph-costs.ts";
 import { reportSections } from "../../../src/core/report/sections.ts";
 import {
 	buildBuild,
+	buildComparison,
 	buildGate,
 	buildResult,
 	buildSlowWorkload,
+	buildStats,
 	buildWorkload,
 } from "../../support/build-result.ts";
 import { inEveryFormat } from "../../support/every-format.ts";
@@ -27,7 +31,7 @@ import { diskSection, explainedGate } from "../../support/toy-section.ts";
 
 type Texts = ReturnType<typeof inEveryFormat>;
 
-function expectAll(texts: Texts, ...shown: string[]) {
+function expectAll(texts: Partial<Texts>, ...shown: string[]) {
 	for (const text of Object.values(texts))
 		for (const part of shown) expect(text.replaceAll("\\", "")).toContain(part);
 }
@@ -312,6 +316,71 @@ it("the smallest change that a job can detect is never 0.0 %", () => {
 	] as const)
 		for (const text of Object.values(shown(detectable)))
 			expect(text.replace(/<[^>]+>/g, "").replace(/[|\s]+/g, " ")).toContain(
-				`smallest change this job can detect: ${says}`,
+				`smallest detectable change ${says}`,
 			);
 });
+
+it("a comment folds no empty section, tells the environment once, and has one row for each engine at load", () => {
+	const environment = { gpu: "NVIDIA H200", tensorrt: "10.6.0", driverBranch: "580" };
+	const precisionCoverage: NonNullable<BuildRecord["precisionCoverage"]> = {
+		precision: "fp16",
+		multiplyAdds: 1,
+		time: 1,
+		known: 1,
+		outside: [],
+		outsideCount: 0,
+	};
+	const figures = { meanMs: 1, p50Ms: 1, p99Ms: 4, p999Ms: 6 };
+	const points = [0.5, 0.7, 0.8, 0.9].map((share) => ({
+		...{ share, ratePerSecond: 1000 * share, base: figures, head: figures, lowMs: 3.9, highMs: 4.1 },
+	}));
+	const loads = [{ model: "det", engine: "fp16", workloads: ["default"], capacityPerSecond: 1000, points }];
+	const { markdown, html } = inEveryFormat(
+		buildResult({ environment, loads, builds: [buildBuild({ precisionCoverage })] }),
+	);
+	expect(markdown).not.toMatch(/<\/summary>\s*<\/details>/);
+	expect(markdown.match(/580/g)).toHaveLength(1);
+	expect(markdown.match(/\d+ % · \d+ \/ s/g)).toEqual(["80 % · 800 / s"]);
+	for (const share of [50, 70, 80, 90]) expect(html).toContain(`${share} % · `);
+});
+
+it("an engine with pauses is compared with the same part's engine back to back", () => {
+	const load = { model: "encoder", engine: "fp16", workloads: ["a"], capacityPerSecond: 1, points: [] };
+	const rowOf = (part: string, medianMs: number, everyMs?: number) =>
+		buildWorkload({ part, head: buildStats(medianMs), ...(everyMs && { everyMs }) });
+	const workloads = [rowOf("h200", 1), rowOf("h200", 1.5, 33), rowOf("l4", 4), rowOf("l4", 4, 33)];
+	const { terminal: _, ...texts } = inEveryFormat(buildResult({ workloads, loads: [load] }));
+	expectAll(texts, "(h200) takes 1.5× of back to back", "(l4) takes 1× of back to back");
+});
+
+it("measured load says how requests were put together", () => {
+	const side = { runs: 5, requests: 2500, serviceMs: 10, meanMs: 20, p50Ms: 15, p99Ms: 50, maxMs: 80 };
+	const stats = { ...side, latenessMs: 0.01, p99: { lowMs: 48, highMs: 52 } };
+	const loadOf = (maxBatch: number) => ({
+		...{ model: "encoder", engine: "fp16", workloads: ["a", "b"], batches: [1, 8], arrivals: "poisson" },
+		...{ maxBatch, maxDelayMs: 2, replaced: 0 },
+		points: [{ share: 0.8, ratePerSecond: 80, base: null, head: stats, comparison: buildComparison() }],
+	});
+	const textOf = (maxBatch: number) => inEveryFormat(buildResult({ measuredLoads: [loadOf(maxBatch)] }));
+	// The terminal has no room for the column.
+	const { terminal: _, ...texts } = textOf(4);
+	expectAll(texts, "poisson, up to 4 at once, delayed by up to 2.000 ms");
+	expectNone(textOf(1), /at once|delayed/);
+});
+
+it.each([
+	[1.5, 20, 2],
+	[500, 20, 1],
+	[1.5, 1e6, 1],
+	[500, 1e6, 0],
+])(
+	"the picture of P99 draws an slo of %d ms at %d / s where it is inside: lines: %d",
+	(p99Ms, rate, lines) => {
+		const gates = { slo: { p99Ms, ratePerSecond: rate } };
+		const loads = loadsOf([buildWorkload()], () => ({ gates, dims: {} }));
+		const { html } = inEveryFormat(buildResult({ loads }));
+		const picture = html.split("<svg").find((one) => one.includes("P99 against")) ?? "";
+		expect(picture.match(/class="gate"/g) ?? []).toHaveLength(lines);
+		expect(picture).toContain(p99Ms === 1.5 ? "1.000 ms" : "800.0 µs");
+	},
+);

@@ -168,6 +168,16 @@ it("alarms request fresh pairs only for outliers of the newest night", () => {
 	expect(dueForFreshPairs(series(49))).toEqual([]);
 });
 
+it("alarms of what no job repeats, such as P99 at load, need two nights and request no fresh pairs", () => {
+	const once = { series: "det/fp16/b1 · P99 at load", fresh: undefined, unrepeated: true } as const;
+	const steps = (count: number, last: number) =>
+		nights(count, (night) => ({ ...once, ppm: night >= 40 && night < last ? 100_000 : 0 }));
+	expect(dueForFreshPairs(readSeries(steps(41, 41)))).toEqual([]);
+	expect(alarmsOf(steps(50, 41)).alarms).toEqual([]);
+	const { alarms } = alarmsOf(steps(50, 50));
+	expect(alarms.map(({ start, raised }) => [start, raised])).toEqual([[40, 41]]);
+});
+
 it("alarms start anew from an accepted level", () => {
 	const third = buildFacts({ model: short("third") });
 	const records = nights(80, (night) => {

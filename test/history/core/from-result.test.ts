@@ -78,6 +78,7 @@ it("a measured load is a series beside its last workload's, with the P99 at the 
 	expect(atLoad).toMatchObject({
 		series: `${own!.series} · P99 at load`,
 		kind: "engine",
+		unrepeated: true,
 		ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 },
 		base: { ns: 50e6 },
 		head: { ns: 55e6 },
@@ -85,6 +86,23 @@ it("a measured load is a series beside its last workload's, with the P99 at the 
 	expect(atLoad!.head).not.toHaveProperty("memoryBytes");
 	const { memoryBytes: _, ns: __, ...facts } = own!.head;
 	expect(atLoad!.head).toMatchObject(JSON.parse(JSON.stringify(facts)));
+});
+
+it("a sweep is one series, the ratio of its worst size, whichever that is; memory depends on the size", () => {
+	const row = buildWorkload({ workload: "seq 1 to 8" });
+	const sizeOf = (size: number, estimate: number) => {
+		const latency = buildComparison({ estimate, interval: [estimate - 0.01, estimate + 0.01], pairs: 5 });
+		return { size, row: { ...row, id: `${row.id}/${size}`, latency } };
+	};
+	const { model, engine, workload } = row;
+	const points = [sizeOf(1, 0.02), sizeOf(4, 0.1), sizeOf(8, 0.03)];
+	const sweeps = [{ model, engine, workload, dim: "seq", points }];
+	const record = recordOf(buildResult({ workloads: [], sweeps }), identity, hash);
+	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
+	expect(record!.rows).toMatchObject([
+		{ series: row.id, unrepeated: true, ratio: { ppm: Math.round(Math.log1p(0.1) * 1e6), pairs: 5 } },
+	]);
+	expect(record!.rows[0]!.head).not.toHaveProperty("memoryBytes");
 });
 
 it.each([

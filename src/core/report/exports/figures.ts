@@ -76,7 +76,7 @@ const runMeasures = [
 /** Leaves out what was not measured, because a zero would look like the best value. */
 export function headFigures(result: Result): Figure[] {
 	return [
-		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),
+		...timedRows(result).flatMap((workload) => ofWorkload(workload, result)),
 		...result.builds
 			.filter(({ arm, state }) => arm === "head" && state === "built")
 			.flatMap((build) => ofBuild(build, result)),
@@ -84,6 +84,18 @@ export function headFigures(result: Result): Figure[] {
 		...(result.measuredLoads ?? []).flatMap((load) => ofMeasured(load, result)),
 		...ofGoldens(result.golden),
 	].filter((figure) => Number.isFinite(figure.value));
+}
+
+/** With a row for each size of a sweep. */
+function timedRows({ workloads, sweeps = [] }: Result): WorkloadResult[] {
+	const sizes = sweeps.flatMap(({ dim, part, points }) =>
+		points.map(({ size, row }) => ({
+			...row,
+			workload: `${row.workload} · ${dim} ${size}`,
+			...(part !== undefined && { part }),
+		})),
+	);
+	return [...workloads, ...sizes];
 }
 
 function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
@@ -197,7 +209,7 @@ const csvColumns: Columns = {
 };
 
 export function renderCsv(result: Result): string {
-	const rows = result.workloads.map((workload) =>
+	const rows = timedRows(result).map((workload) =>
 		Object.values(csvColumns)
 			.map((cell) => formatCell(cell(workload, result)))
 			.join(","),

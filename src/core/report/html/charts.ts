@@ -79,7 +79,10 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 	const tops = points.map(({ base, head }) =>
 		Math.min(head?.p99Ms ?? Infinity, mostGrowth * ((base ?? head)?.p99Ms ?? 0)),
 	);
-	const most = 1.1 * Math.max(...tops, slo?.p99Ms ?? 0);
+	const highest = Math.max(...tops);
+	// A limit far above the times would flatten them.
+	const isNear = slo !== undefined && slo.p99Ms <= mostGrowth * highest;
+	const most = 1.1 * (isNear ? Math.max(highest, slo.p99Ms) : highest);
 	const x = linearScale([0, last.ratePerSecond], [left, right]);
 	const y = linearScale([0, most], [bottom, top]);
 	// What has no end leaves the picture at its top.
@@ -93,10 +96,10 @@ export function drawLoad({ points, slo }: LoadResult, name: string): Piece {
 	const base = points.some((point) => point.base !== null)
 		? html`<polyline class="curve" points="${line((point) => point.base?.p99Ms).join(" ")}"/>`
 		: null;
-	const limit =
-		slo === undefined
-			? null
-			: html`<path class="gate" d="M${left} ${at(y.place(slo.p99Ms))}H${right}M${at(x.place(slo.ratePerSecond))} ${top}V${bottom}"/>`;
+	const limit = present([
+		isNear && `M${left} ${at(y.place(slo.p99Ms))}H${right}`,
+		slo && slo.ratePerSecond <= x.to && `M${at(x.place(slo.ratePerSecond))} ${top}V${bottom}`,
+	]).map((path) => html`<path class="gate" d="${path}"/>`);
 	const title = "P99 against requests a second; grey: base; blue: head with its interval";
 	const head = html`<polygon class="band" points="${band}"/>${base}<polyline class="curve head" points="${line((point) => point.head?.p99Ms).join(" ")}"/>${limit}<text class="tick" x="${left + 6}" y="${top + 12}">${shorten(name, 70)}</text>`;
 	return drawChart(loadFrame, title, [...grid, head], name);

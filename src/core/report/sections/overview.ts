@@ -264,8 +264,8 @@ export const environmentSection: ReportSection = {
 			device: backend.device,
 			config: config.path,
 		};
-		const known = new Set(Object.keys(result.environment));
-		const job = jobFacts(result).filter(([label]) => label !== "parts" && !known.has(label));
+		const known = new Set(Object.values(result.environment));
+		const job = jobFacts(result).filter(([label, value]) => label !== "parts" && !known.has(value));
 		const own = isPage ? Object.entries(run) : [...job, ["trtgate", tool.version] as const];
 		const facts = [...own, ...fingerprint];
 		return { title: "Environment", blocks: [table("environment", factColumns, facts, { noun: "fact" })] };

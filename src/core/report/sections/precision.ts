@@ -78,8 +78,10 @@ function highlightOf(result: Result, gates: GateIndex): Highlight[] {
 	});
 }
 
-const intro =
-	"Shares of multiply-adds, by the layers that the builder lists. The time is of a profile. *Known* is what of the graph could be assigned to layers.";
+const intros = {
+	html: "Shares of multiply-adds, by the layers that the builder lists. The time is of a profile. *Known* is what of the graph could be assigned to layers.",
+	markdown: "The shares of each engine are in `report.html`.",
+};
 
 export const precisionSection: ReportSection = {
 	id: "precision",
@@ -92,7 +94,7 @@ export const precisionSection: ReportSection = {
 		return {
 			title: `Precision: ${rows.length - partly.length} of ${counted(rows.length, "engine runs", "engines run")} entirely as declared`,
 			blocks: [
-				...(format === "html" ? [sentence(intro)] : []),
+				...(format === "terminal" ? [] : [sentence(intros[format])]),
 				...(shown.length === 0 ? [] : [table("precision", columns, shown, { noun: "engine" })]),
 				...(changes.length === 0 ? [] : [{ kind: "list", items: changes } as const]),
 			],

@@ -104,8 +104,8 @@ function toldBlocks(loads: readonly LoadResult[], most: number) {
 }
 
 function pausedBlocks(rows: readonly WorkloadResult[]) {
-	const key = ({ model, engine, streams, shapes }: WorkloadResult) =>
-		JSON.stringify([model, engine, streams, Object.entries(shapes).sort()]);
+	const key = ({ part, model, engine, streams, shapes }: WorkloadResult) =>
+		JSON.stringify([part, model, engine, streams, Object.entries(shapes).sort()]);
 	const busy = new Map(rows.filter(({ everyMs }) => everyMs === undefined).map((row) => [key(row), row]));
 	return rows.slice(0, 2 * mostDrawn).flatMap((row) => {
 		const other = busy.get(key(row));
@@ -126,9 +126,10 @@ export const loadSection: ReportSection = {
 	id: "at-load",
 	show({ result: { loads = [], workloads } }, { format }) {
 		if (loads.length === 0) return null;
+		const shares = format === "html" ? shownShares : [toldShare];
 		const rows = loads.flatMap((load) =>
 			load.points
-				.filter(({ share }) => shownShares.includes(share))
+				.filter(({ share }) => shares.includes(share))
 				.map((point) => ({ ...point, name: loadName(load) })),
 		);
 		const whole: Block[] = [
@@ -137,7 +138,8 @@ export const loadSection: ReportSection = {
 			sentence(method, "quiet"),
 		];
 		const told = toldBlocks(loads, mostTold[format]);
-		if (format !== "html") return { blocks: [...told, ...details("At load", whole)] };
+		const elsewhere = sentence("Other loads are in `report.html`.");
+		if (format !== "html") return { blocks: [...told, ...details("At load", [...whole, elsewhere])] };
 		const drawn = loads.slice(0, mostDrawn).map((load) => drawLoad(load, loadName(load)));
 		return { title: "At load", blocks: [...told, { kind: "figure", drawn }, ...whole] };
 	},
@@ -161,7 +163,13 @@ const measuredColumns: readonly Column<MeasuredRow>[] = [
 	numbers("busy", ({ stats }) => stats.serviceMs, formatMs),
 	numbers("sent late", ({ stats }) => stats.latenessMs, formatMs),
 	numbers("requests", ({ stats }) => stats.requests, formatCount),
-	plain("arrivals", ({ load }) => cleanName(load.arrivals, 60)),
+	plain("arrivals", ({ load: { arrivals, maxBatch, maxDelayMs } }) =>
+		present([
+			cleanName(arrivals, 60),
+			maxBatch > 1 && `up to ${maxBatch} at once`,
+			maxBatch > 1 && maxDelayMs > 0 && `delayed by up to ${formatMs(maxDelayMs)}`,
+		]).join(", "),
+	),
 ];
 
 const measuredMethod =

@@ -197,8 +197,8 @@ function sizeRowsOf({ points, ...of }: SweepResult, worst: SweepPoint | undefine
 
 const maxCliffs = 3;
 
-function cliffLines({ dim, model, engine, points }: SweepResult) {
-	const name = `${cleanName(model)} · ${cleanName(engine)}`;
+function cliffLines({ dim, points, part, model, engine }: SweepResult) {
+	const name = subjectName({ model, engine, part });
 	return cliffsOf(timesOf(points))
 		.slice(0, maxCliffs)
 		.map(({ low, high, head, base }) => {
@@ -215,7 +215,7 @@ function rivalLines({ model, engine, dim, points, part }: SweepResult, { workloa
 				JSON.stringify(other.shapes) === JSON.stringify(row.shapes) && other.precision === row.precision;
 			const ratio = (row.head?.medianMs ?? NaN) / (other.head?.medianMs ?? NaN);
 			if (!isSame || other.streams !== row.streams || !(ratio >= 1.25)) return [];
-			const name = `${cleanName(model)} · ${cleanName(engine)}`;
+			const name = subjectName({ model, engine, part });
 			return [
 				`${name}: ${cleanName(dim)} ${size} costs ${formatTimes(ratio)} of ${cleanName(other.engine)}'s.`,
 			];

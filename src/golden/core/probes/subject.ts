@@ -112,7 +112,7 @@ export type InputAxes = Pick<ProbeInput, "name" | "axes">;
 
 const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
-const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
+export const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
 
 /**
  * A dimension named like a batch; else one that is the first axis of every input that has axes and is not named like something else;
