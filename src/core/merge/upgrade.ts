@@ -14,8 +14,18 @@ import { gatedRows } from "../compare/sweep.ts";
 import { findingKey } from "../onnx/preflight.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatDuration, formatValue } from "../text/units.ts";
-import { type Fact, fact, memoryFacts, speedFacts, topics, typeFacts, weights } from "./upgrade-facts.ts";
+import { formatDuration } from "../text/units.ts";
+import {
+	errorText,
+	type Fact,
+	fact,
+	isGrown,
+	memoryFacts,
+	speedFacts,
+	topics,
+	typeFacts,
+	weights,
+} from "./upgrade-facts.ts";
 
 const ownCaches =
 	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
@@ -265,27 +275,6 @@ function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts) {
 	return unknown.length > 0
 		? fact("notJudged", `${quoted(id)} was not judged on both in ${unknown.length} of ${all}.`)
 		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);
-}
-
-function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
-	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;
-}
-
-/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
-const growth = 2;
-
-function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const before = errorBefore(check, was);
-	const { got, allowed, bound } = check;
-	if (bound !== "at-most" || typeof got !== "number" || typeof before !== "number") return false;
-	return allowed !== null && got > growth * before && got > allowed / growth;
-}
-
-function errorText(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
-	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
-	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
 }
 
 function newFindings({ before, after }: Sides, shared: readonly string[]) {
