@@ -29,10 +29,10 @@ export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "
 	/** The assets' calibration cases, read one by one. @throws ConfigError. */
 	calibrationCases?: AsyncIterable<InferCase>;
 	/**
-	 * In place of a build: the path of a plan that something else builds, perhaps with kernel timings in a file that the
-	 * sides of a run share. @throws ConfigError, ToolError.
+	 * In place of a build: the path of a plan that something else builds, which reads these variables. @throws ConfigError,
+	 * ToolError.
 	 */
-	ownPlan?: ((timingCache: string | undefined) => Promise<string>) | undefined;
+	ownPlan?: ((variables: Record<string, string>) => Promise<string>) | undefined;
 	onPhase?(phase: string): void;
 }
 

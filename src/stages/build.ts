@@ -139,7 +139,9 @@ async function buildOne(
 	const { build } = spec.engine;
 	const folder = input.folders[arm] ?? "";
 	const ownPlan =
-		build && ((timingCache?: string) => getPlan(build, { ...job, id: spec.id, folder, timingCache }, ports));
+		build &&
+		((variables: Record<string, string>) =>
+			getPlan(build, { ...job, id: spec.id, folder, variables }, ports));
 	const record = await buildOrRefuse(ports.backend, { ...job, ownPlan });
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { ...recipe, record, path: record.enginePath } };
@@ -206,7 +208,7 @@ type PlanPorts = Pick<Ports, "shell"> & { files: Pick<Files, "realPath" | "size"
 interface PlanJob extends Pick<BuildJob, "logPath" | "timeoutMs"> {
 	id: string;
 	folder: string;
-	timingCache?: string | undefined;
+	variables: Record<string, string>;
 }
 
 const fixOfFile = "Let it write the file that build.plan names, anew in each run.";
@@ -239,13 +241,12 @@ export async function getPlan(build: OwnBuildConfig, job: PlanJob, ports: PlanPo
 
 async function runCommand(
 	build: { command: string; env: readonly string[] },
-	{ id, folder: cwd, logPath, timeoutMs, timingCache }: PlanJob,
+	{ id, folder: cwd, logPath, timeoutMs, variables }: PlanJob,
 	ports: PlanPorts,
 ) {
 	const log = logPath.replace(/(\.log)?$/, "-command.log");
 	const what = `The build command of ${id}`;
-	const variables = timingCache && { TRTGATE_TIMING_CACHE: timingCache };
-	const options = { cwd, logPath: log, timeoutMs, what, ...(variables && { variables }) };
+	const options = { cwd, logPath: log, timeoutMs, what, variables };
 	const result = await ports.shell.run(build, options);
 	if (result.state === "done") return log;
 	const { failure } = result;

@@ -229,7 +229,10 @@ export function isIdentical(
 	settings: Pick<Config["measure"], "identicalEngines">,
 ): boolean {
 	const hash = head.record.engineSha256;
-	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
+	const versionOf = (engine: BuiltEngine | undefined) => engine?.record.recipe?.["tensorrt"];
+	// A version-compatible plan may run on two versions.
+	const isSamePlan =
+		hash !== undefined && hash === base?.record.engineSha256 && versionOf(head) === versionOf(base);
 	// An engine file only names its plugins.
 	const pluginsOf = (engine: BuiltEngine | undefined) =>
 		(engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();

@@ -143,6 +143,23 @@ it("a build that trtexec refuses is packed with its command, and replayed with a
 	expect(built.stdout).toContain("now: no such failure");
 });
 
+it("of a merged result, the job whose build failed is packed, with its version", async () => {
+	const comparison = "slower-head";
+	const recording = "10.15/fail-bad-unsupported-op";
+	const faults: ReplayFault[] = [{ step: "build", do: "recording", recording }];
+	const today = await gateReplay({ comparison });
+	const { folder } = await gateReplay({ comparison, version: "101501", faults });
+	const runs = [join(today.folder, "out"), join(folder, "out")];
+	for (const [name, run] of Object.entries(runs))
+		cpSync(run, join(folder, "parts", `run-${name}`), { recursive: true });
+	expectExit(await runCli(["report", "parts", "--merge", "--out", "all"], { cwd: folder }), 1);
+	expectExit(await runCli(["repro", "all"], { cwd: folder }), 0);
+	const readme = readFileSync(join(folder, "trtgate-repro/README.md"), "utf8");
+	expect(readme).toMatch(/^# `net\/fp16` fails on TensorRT 10\.15\.1\n/);
+	expect(readme).toMatch(/^trtexec --onnx=model\.onnx /m);
+	expect(readme).not.toContain("10.6.0");
+});
+
 const readModel = (path: string) => readOnnx(memorySource(readFileSync(path)), path);
 
 /** The quickstart's segmenter, whose weights change in one convolution, with the search for it. */

@@ -1,3 +1,5 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCli, temporaryFolder, writeScript } from "../support/project.ts";
@@ -76,6 +78,13 @@ it("doctor checks one trtexec, and names the library that it lacks; `libraries` 
 		/✗ trtexec: .*does not find libnvinfer\.so\.8\n {2}→ .*LD_LIBRARY_PATH.*`libraries`/,
 	);
 	expect(lost.stdout).not.toContain("Node.js");
+	const places = "libraries: other\nbase: { trtexec: ./trtexec, libraries: libs }";
+	writeFileSync(
+		join(cwd, "trtgate.yml"),
+		`version: 1\n${places}\nmodels: { net: { onnx: net.onnx, engines: { fp32: { precision: fp32 } } } }\n`,
+	);
+	const ofBase = await runCli(["doctor", "--trtexec", "./trtexec"], { cwd });
+	expect(ofBase.stdout).toContain("✓ trtexec: TensorRT 8.6.1");
 	const {
 		env,
 		cwd: project,
@@ -85,3 +94,26 @@ it("doctor checks one trtexec, and names the library that it lacks; `libraries` 
 	const found = await runCli(["doctor", "--trtexec", trtexec], { cwd: project, env });
 	expect(found.stdout).toContain("✓ trtexec: TensorRT 8.6.1");
 });
+
+it.skipIf(spawnSync("cc", ["--version"]).status !== 0)(
+	"doctor names the library that TensorRT's own libraries lack, which trtexec opens only when it builds",
+	async () => {
+		const cwd = temporaryFolder();
+		for (const folder of ["bin", "lib"]) mkdirSync(join(cwd, folder));
+		const compile = (source: string, ...args: string[]) =>
+			execFileSync("cc", ["-x", "c", "-", ...args], { cwd, input: source });
+		compile("int blas(void) { return 0; }", "-shared", "-fPIC", "-o", "lib/libcublas.so.12");
+		const library = "int blas(void); int infer(void) { return blas(); }";
+		const linked = ["-shared", "-fPIC", "-Llib", "-x", "none", "-l:libcublas.so.12"];
+		compile(library, ...linked, "-o", "lib/libnvinfer.so.8");
+		const banner = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --help";
+		const program = `#include <stdio.h>\nconst char *opens = "libnvinfer.so."; int main(void) { puts("${banner}"); return opens[0] == 0; }`;
+		compile(program, "-o", "bin/trtexec");
+		const check = async () => (await runCli(["doctor", "--trtexec", "bin/trtexec"], { cwd })).stdout;
+		expect(await check()).toContain("✓ trtexec: TensorRT 8.6.1");
+		rmSync(join(cwd, "lib/libcublas.so.12"));
+		expect(await check()).toMatch(
+			/✗ trtexec: TensorRT 8\.6\.1, .*does not find libcublas\.so\.12\n {2}→ .*`libraries`/,
+		);
+	},
+);

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { bytesField, joinBytes } from "../../src/formats/onnx/write.ts";
@@ -40,7 +40,8 @@ async function upgrade(
 		config = "",
 		argv = [],
 		engine = "precision: fp16",
-	}: { config?: string; argv?: readonly string[]; engine?: string },
+		edit = () => {},
+	}: { config?: string; argv?: readonly string[]; engine?: string; edit?(cwd: string): void },
 ) {
 	const cwd = temporaryFolder();
 	const files = comparisonFiles("same-model", "head");
@@ -53,6 +54,7 @@ async function upgrade(
 	writeProject(cwd, { ...files, "typed.onnx": typed, "trtgate.yml": `${settings}${config}` });
 	installReplay(join(cwd, "old"), { comparison: "same-model", as: "base" });
 	const env = { PATH: installReplay(cwd, { comparison: "same-model", as: "head", ...head }) };
+	edit(cwd);
 	const { stdout, stderr } = await runCli(["run", "--out", "out", ...argv], { cwd, env });
 	return {
 		...{ cwd, env, stdout, stderr },
@@ -87,6 +89,49 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 	expect(doctor.stdout).toMatch(
 		/✓ trtexec: TensorRT 10\.15\.1, [\s\S]*✓ trtexec of the base: TensorRT 10\.6\.0, .*old\/replay-bin\/trtexec/,
 	);
+});
+
+const second = "base: { trtexec: old/replay-bin/trtexec }\n";
+
+it("a version-compatible plan of both versions is timed on both, and a command knows whose plan it builds", async () => {
+	const command =
+		"trtexec --onnx=model.onnx --saveEngine=net.plan >/dev/null; echo $TRTGATE_TENSORRT >> versions";
+	const engine = `precision: fp16, flags: [--versionCompatible], build: { command: '${command}', plan: net.plan }`;
+	const ran = await upgrade({ version: "101501" }, { config: second, engine });
+	expect(ran.read("versions")).toBe("10.6.0\n10.15.1\n");
+	const { builds, workloads } = ran.result();
+	expect(new Set(builds.map(({ engineSha256 }) => engineSha256)).size).toBe(1);
+	expect(workloads[0]?.latency).toMatchObject({ verdict: "unchanged", pairs: expect.any(Number) });
+	expect(workloads[0]?.latency.pairs).toBeGreaterThan(0);
+});
+
+it("an upgrade to a version that takes no precision flags says so once, with the fix, and claims no times", async () => {
+	const ran = await upgrade({ version: "110201" }, { config: second });
+	const [section = ""] = ran.read("out/report.md").split("\nNext:");
+	expect(section.match(/has no precision flags/g)).toHaveLength(1);
+	expect(section).toMatch(
+		/Do not upgrade yet: [\s\S]*`fp16` no longer builds: .* Convert the model with ModelOpt's/,
+	);
+	expect(ran.stdout).not.toContain("interleaved pairs");
+});
+
+it("memory that one version states without its weights is not compared, and the report says what lacks", async () => {
+	const ran = await upgrade(
+		{ version: "101501" },
+		{
+			config: second,
+			edit: (cwd) => {
+				const trtexec = join(cwd, "replay-bin/trtexec");
+				renameSync(trtexec, `${trtexec}.real`);
+				const drop = "/Total Weights Memory/d;/TensorRT-managed/d";
+				writeScript(trtexec, `"$0.real" "$@" >"$0.$$" 2>&1; code=$?; sed "${drop}" "$0.$$"; exit $code`);
+			},
+		},
+	);
+	const [row] = ran.result().workloads;
+	expect(row?.memory.verdict).toBe("not-comparable");
+	expect(row?.memory.reason).toMatch(/the head's has `Created execution .* MiB, and no line on weights`/);
+	expect(ran.stdout.replace(/\s+/g, " ")).toContain("and no line on weights");
 });
 
 it.skipIf(missing !== null)("doctor says that Python's TensorRT is not trtexec's", async () => {

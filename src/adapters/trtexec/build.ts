@@ -129,8 +129,9 @@ async function adopt(
 	if (command !== undefined) job.onPhase?.("running the build command");
 	const started = performance.now();
 	// Two versions cannot share timings. They are not kept: a command of the head must not choose kernels of a later base.
-	const timings = places.cache && `${places.cache}-${context.trtexec.version.text}`;
-	const source = await ownPlan(timings);
+	const { text: version } = context.trtexec.version;
+	const timings = places.cache && { TRTGATE_TIMING_CACHE: `${places.cache}-${version}` };
+	const source = await ownPlan({ TRTGATE_TENSORRT: version, ...timings });
 	const durationMs = command === undefined ? 0 : performance.now() - started;
 	await orWriteError(copyFile(source, places.engine, constants.COPYFILE_FICLONE), places.engine);
 	const once = { warmUpMs: 0, iterations: 1, profile: "profile.json", layers: places.layers };
@@ -143,7 +144,7 @@ async function adopt(
 	const layers = await layersOf(places.engine);
 	const facts = {
 		...{ durationMs, warnings: [], weightsBytes: null, entries: null },
-		recipe: { tensorrt: context.trtexec.version.text, build: command ?? "none" },
+		recipe: { tensorrt: version, build: command ?? "none" },
 		notes: [
 			layersNote(layers),
 			...(layers?.detail === "detailed"

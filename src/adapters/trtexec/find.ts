@@ -1,5 +1,5 @@
 // Finds trtexec and the GPU that it will use.
-import { readdir, realpath } from "node:fs/promises";
+import { readdir, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { findGpu, type Gpu } from "../../formats/nvidia-smi/gpus.ts";
 import type { DeviceRead, TegraBoard } from "../../formats/tegra/tegrastats.ts";
@@ -96,6 +96,31 @@ async function pathOf(name: string, processes: Processes) {
 		timeoutMs: probeTimeoutMs,
 	});
 	return tail.find((line) => line.startsWith("/"));
+}
+
+const opened = /lib(?:nvinfer|nvinfer_plugin|nvonnxparser)\.so\.(?=\0)/g;
+const unloaded = /object '([^']+)' from LD_PRELOAD cannot be preloaded/;
+
+/** trtexec opens its libraries only when it builds: the loader says in advance what is missing, theirs included. */
+export async function missingLibrary(
+	{ program: named, version }: Trtexec,
+	processes: Processes,
+): Promise<string | null> {
+	const program = named.includes("/") ? named : await pathOf(named, processes);
+	const bytes = program === undefined ? "" : await readFile(program, "latin1").catch(() => "");
+	// A script may set the path of its libraries itself.
+	const names = bytes.startsWith("\u007fELF") ? new Set(bytes.match(opened)) : new Set();
+	if (program === undefined || names.size === 0) return null;
+	let missing: string | undefined;
+	await processes.run({
+		argv: [program, "--help"],
+		timeoutMs: probeTimeoutMs,
+		env: { LD_PRELOAD: [...names].map((name) => `${name}${version.major}`).join(":") },
+		onLine: (line) => {
+			missing ??= unloaded.exec(line)?.[1] ?? unfound.exec(line)?.[1];
+		},
+	});
+	return missing?.replace(/[^\w.+-]/g, "") ?? null;
 }
 
 const unfound = /error while loading shared libraries: ([^\s:]+)/;

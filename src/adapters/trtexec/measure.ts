@@ -67,14 +67,17 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const built = context.built.get(path);
 	const isAdopted = context.ownPlans.has(spec.model.name);
 	const weights = isAdopted ? (built?.bytes ?? record.engineBytes) : built?.weightsBytes;
+	const stated = memory.result();
+	const peakMemoryBytes = peakMemoryOf(stated, weights, streams);
+	const lacks = peakMemoryBytes === null && stated.memory.context !== null ? ", and no line on weights" : "";
 	return {
 		state: "ok",
 		samplesMs,
-		peakMemoryBytes: peakMemoryOf(memory.result(), weights, streams),
-		memoryLine: memory
-			.result()
-			.memoryLine?.replace(/^(?:\[[^\]]*\] )*/, "")
-			.slice(0, 200),
+		peakMemoryBytes,
+		memoryLine: stated.memoryLine
+			?.replace(/^(?:\[[^\]]*\] )*/, "")
+			.slice(0, 170)
+			.concat(lacks),
 		wallMs,
 		timedMs: times.wallMs,
 		reportedThroughputPerSecond: everyMs === undefined ? (facts.throughput ?? undefined) : undefined,

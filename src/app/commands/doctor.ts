@@ -10,7 +10,7 @@ import { placeModel } from "../../adapters/onnxruntime/model-files.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import { inNewFolder, makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
-import { type Found, findTrtexec, libraryAdvice } from "../../adapters/trtexec/find.ts";
+import { type Found, findTrtexec, libraryAdvice, missingLibrary } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
 import { findDims, fixedRange } from "../../core/config/dims.ts";
 import { modelLines, precisionVariants } from "../../core/config/tune.ts";
@@ -73,9 +73,12 @@ function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 
 type Places = Pick<Config, "base" | "libraries">;
 
-function checksOfOne(trtexec: string, { cwd, environment }: Terminal, { libraries }: Places): Check[] {
+function checksOfOne(trtexec: string, { cwd, environment }: Terminal, config: Places): Check[] {
+	const { base } = config;
+	const isBase = base !== undefined && [trtexec, resolve(cwd, trtexec)].includes(base.trtexec);
+	const { libraries, python: own }: { libraries?: string; python?: string } = isBase ? base : config;
 	const finding = { trtexec, libraries, cwd, environment, processes: ownProcesses() };
-	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec");
+	const [program, python] = checksOfTensorRt(findTrtexec(finding), "", "--trtexec", own);
 	return [...(program ? [{ ...program, weight: "need" as const }] : []), ...(python ? [python] : [])];
 }
 
@@ -169,9 +172,15 @@ function checksOfTensorRt(
 	];
 }
 
-function describeTrtexec(found: Found, option: string) {
-	if (found.state === "found")
-		return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
+async function describeTrtexec(found: Found, option: string) {
+	if (found.state === "found") {
+		const { program, version } = found.trtexec;
+		const status = `TensorRT ${version.text}, ${program}`;
+		const library = await missingLibrary(found.trtexec, found.processes);
+		if (library === null) return { ok: true, status };
+		const why = `the loader does not find ${library}`;
+		return { ok: false, status: `${status}; ${why}`, fix: libraryAdvice([{ program, why, library }]) };
+	}
 	const [only, ...others] = found.tried;
 	const broken = found.tried
 		.filter(({ why }) => why !== "does not exist")

@@ -21,6 +21,7 @@ import {
 	parseRepro,
 	readmeOf,
 	reproConfig,
+	runOf,
 } from "../../core/repro/failures.ts";
 import { jsonText, shellWord } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
@@ -44,8 +45,9 @@ import { reproTable } from "./tables.ts";
 export async function repro(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, reproTable);
 	const { cwd } = terminal;
-	const { path, result: run } = await readResult(args.positionals[0] ?? "", cwd);
-	const failure = chooseFailure(failuresOf(run), args.text("case"));
+	const { path, result: read } = await readResult(args.positionals[0] ?? "", cwd);
+	const failure = chooseFailure(failuresOf(read), args.text("case"));
+	const run = runOf(failure, read);
 	const folder = dirname(resolve(cwd, path));
 	const isPacked = existsSync(join(folder, "repro.json"));
 	const out = resolve(cwd, args.text("out") ?? `trtgate-repro${isPacked ? "-out" : ""}`);

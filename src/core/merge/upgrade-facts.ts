@@ -1,16 +1,16 @@
-// The kinds of facts on which an upgrade is decided, and those on speed and memory.
-import type { BuildRecord, WorkloadResult } from "../../../generated/result.ts";
+// The kinds of facts on which an upgrade is decided, and those on speed, memory, types and errors.
+import type { BuildRecord, GoldenCheck, GoldenVerdict, WorkloadResult } from "../../../generated/result.ts";
 import { typeChanges } from "../../engine/core/uncovered.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
-import { formatBytes, formatPercent } from "../text/units.ts";
+import { formatBytes, formatPercent, formatValue } from "../text/units.ts";
 
 /** unknown: could not be measured. review: needs a reviewer. */
 export const weights = ["stop", "unknown", "review", "note"] as const;
 
 export const topics = {
 	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
-	buildsNow: ["note", "engine that builds now", "engines that build now"],
+	buildsNow: ["review", "engine that builds only now", "engines that build only now"],
 	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
 	notBuilt: [
 		"unknown",
@@ -82,4 +82,25 @@ export function typeFacts(id: string, was: BuildRecord, is: BuildRecord): TypeFa
 		facts.push({ kind: isOfFile ? "lostType" : "otherTypes", says: `${quoted(id)}: ${lost}` });
 	if (gained !== null) facts.push({ kind: "otherTypes", says: `${quoted(id)}: ${gained}` });
 	return facts;
+}
+
+function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined) {
+	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
+	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;
+}
+
+/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
+const growth = 2;
+
+export function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined) {
+	const before = errorBefore(check, was);
+	const { got, allowed, bound } = check;
+	if (bound !== "at-most" || typeof got !== "number" || typeof before !== "number") return false;
+	return allowed !== null && got > growth * before && got > allowed / growth;
+}
+
+export function errorText(check: GoldenCheck, was: GoldenVerdict | undefined) {
+	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
+	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
+	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
 }

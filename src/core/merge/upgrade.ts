@@ -1,6 +1,7 @@
 // Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type {
 	Arm,
+	Finding,
 	GoldenCheck,
 	GoldenVerdict,
 	Numeric,
@@ -13,8 +14,18 @@ import { gatedRows } from "../compare/sweep.ts";
 import { findingKey } from "../onnx/preflight.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatDuration, formatValue } from "../text/units.ts";
-import { type Fact, fact, memoryFacts, speedFacts, topics, typeFacts, weights } from "./upgrade-facts.ts";
+import { formatDuration } from "../text/units.ts";
+import {
+	errorText,
+	type Fact,
+	fact,
+	isGrown,
+	memoryFacts,
+	speedFacts,
+	topics,
+	typeFacts,
+	weights,
+} from "./upgrade-facts.ts";
 
 const ownCaches =
 	"No version reads another's timing cache, so each chose its kernels from timings of its own: of a change in speed, about 1 % can be that choice, which `measure.rebuilds` averages out.";
@@ -63,7 +74,6 @@ export function upgradesOf(result: Result): Upgrade[] {
 			from: baseBackend.version,
 			to: backend.version,
 			device: part && backend.device,
-			caveat: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`,
 			partials: [partial],
 			before: factsOf(result, part, "base"),
 			after,
@@ -128,7 +138,9 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
 
-interface Sides extends Pick<Upgrade, "from" | "to" | "device" | "caveat"> {
+interface Sides extends Pick<Upgrade, "from" | "to" | "device"> {
+	/** By default, of what was timed on both. */
+	caveat?: string;
 	partials: readonly Result["partial"][];
 	before: ReturnType<typeof factsOf>;
 	after: ReturnType<typeof factsOf>;
@@ -136,12 +148,17 @@ interface Sides extends Pick<Upgrade, "from" | "to" | "device" | "caveat"> {
 }
 
 function upgradeOf(sides: Sides) {
-	const { from, to, device, caveat, partials, before, after } = sides;
+	const { from, to, device, partials, before, after } = sides;
 	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
 	if (shared.length === 0) return [];
 	const onBoth = (row: WorkloadResult) =>
 		[before, after].every(({ builds }) => builds.get(engineOf(row))?.state === "built");
 	const timed = sides.timed.filter(onBoth);
+	const ofTimes =
+		timed.length === 0
+			? "No workload was timed on both versions."
+			: `Both versions were timed in interleaved pairs on one GPU. ${ownCaches}`;
+	const { caveat = ofTimes } = sides;
 	const of = (model: string | undefined, facts: readonly Fact[]) =>
 		facts.map((one): Fact => ({ ...one, model }));
 	const facts: Fact[] = [
@@ -186,6 +203,7 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: S
 	};
 	if (of("stop") !== "") return `Do not upgrade yet: ${of("stop")}.`;
 	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
+	if (engines === 0) return "Not decided: no engine builds on either version.";
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
 	const speed =
@@ -203,14 +221,24 @@ function buildFacts(id: string, { from, to, before, after }: Sides) {
 		const why = faulty.failure?.title ?? faulty.state;
 		return fact("notBuilt", `${quoted(id)} was not built on ${version}, by a fault of the machine: ${why}`);
 	}
-	if (is?.state === "built")
-		return was?.state === "built" ? typeFacts(id, was, is) : fact("buildsNow", `${quoted(id)} builds now.`);
-	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
-	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
+	if (is?.state === "built") {
+		if (was?.state === "built") return typeFacts(id, was, is);
+		const why = was?.failure?.title ?? `the build was ${was?.state}.`;
+		return fact("buildsNow", `${quoted(id)} builds now; on ${from}: ${why}`);
+	}
+	const blocking = blockingOf(id, after);
+	const refused = blocking && withFix(blocking);
+	const why = is?.failure?.title ?? refused ?? is?.state;
 	return was?.state === "built"
 		? fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`)
 		: fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
 }
+
+/** Names the engine's build in place of a finding. */
+const blockingOf = (id: string, { findings }: Sides["after"]) =>
+	findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
+
+const withFix = ({ message, fix }: Finding): string => (fix === undefined ? message : `${message} ${fix}`);
 
 type Verdicts = ReadonlyMap<string, GoldenVerdict>;
 
@@ -249,38 +277,18 @@ function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts) {
 		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);
 }
 
-function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
-	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;
-}
-
-/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
-const growth = 2;
-
-function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const before = errorBefore(check, was);
-	const { got, allowed, bound } = check;
-	if (bound !== "at-most" || typeof got !== "number" || typeof before !== "number") return false;
-	return allowed !== null && got > growth * before && got > allowed / growth;
-}
-
-function errorText(check: GoldenCheck, was: GoldenVerdict | undefined) {
-	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
-	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
-	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
-}
-
 function newFindings({ before, after }: Sides, shared: readonly string[]) {
 	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(
 		(finding) =>
 			finding.severity !== "note" &&
 			!known.has(findingKey(finding)) &&
+			finding !== blockingOf(engineOf(finding), after) &&
 			(finding.engine === undefined || shared.includes(engineOf(finding))),
 	);
-	return fresh.flatMap(({ model, message, fix }) => {
+	return fresh.flatMap((finding) => {
+		const { model } = finding;
 		const whose = model === undefined ? "" : `${quoted(model)}: `;
-		const says = `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`;
-		return fact("finding", says).map((one) => ({ ...one, model }));
+		return fact("finding", `${whose}${withFix(finding)}`).map((one) => ({ ...one, model }));
 	});
 }

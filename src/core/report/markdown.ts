@@ -1,5 +1,6 @@
 // The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
 import type { Result } from "../../../generated/result.ts";
+import { upgradesOf } from "../merge/upgrade.ts";
 import {
 	cleanName,
 	codePieces,
@@ -190,12 +191,14 @@ export function renderMarkdown(
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
 ): string {
 	const context = reportContext(result, sections);
+	const isCalm = upgradesOf(result).every(({ decision }) => decision.startsWith("Upgrade: "));
+	const fold = isCalm && result.outcome === "pass" ? foldAll : foldTogether;
 	const render = (detail: Detail, leftOut: readonly string[]) => {
 		const drawn = sectionParts(context, sections, detail);
 		const parts = [
 			...(result.unverified === true ? [`**${unverifiedText}**`] : []),
 			titleLine(context, shown),
-			...(result.outcome === "pass" ? foldAll(drawn) : foldTogether(drawn)),
+			...fold(drawn),
 			footer(result, leftOut, shown),
 		];
 		return `${parts.join("\n\n")}\n`;

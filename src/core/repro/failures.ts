@@ -17,34 +17,54 @@ export interface Failure {
 	code: string;
 	says: string;
 	verdict?: GoldenVerdict;
+	part?: string | undefined;
 }
 
 type Facts = Pick<Result, "builds" | "findings" | "errors" | "golden">;
 
 export function failuresOf({ builds, findings, errors, golden }: Facts): Failure[] {
 	return [
-		...builds.flatMap(({ model, engine, arm, state, failure }) => {
+		...builds.flatMap(({ model, engine, arm, state, failure, part }) => {
 			if (arm === "base" || state === "built") return [];
 			const found = findings.find(
-				(one) => one.model === model && one.arm !== "base" && one.severity === "error",
+				(one) =>
+					one.model === model &&
+					(one.engine ?? engine) === engine &&
+					one.part === part &&
+					one.arm !== "base" &&
+					one.severity === "error",
 			);
 			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
-			return [{ id: `${model}/${engine}`, code, says: title }];
+			return [{ id: `${model}/${engine}`, code, says: title, part }];
 		}),
-		...errors.flatMap(({ model, engine, arm, workload, code, message }) => {
+		...errors.flatMap(({ model, engine, arm, workload, code, message, part }) => {
 			const isOther = engine === undefined || arm === "base" || workload !== undefined;
-			return isOther ? [] : [{ id: `${model}/${engine}`, code, says: message }];
+			return isOther ? [] : [{ id: `${model}/${engine}`, code, says: message, part }];
 		}),
 		...golden.flatMap((verdict) => {
-			const { model, engine, scope, state: code, checks, fault, message = code } = verdict;
+			const { model, engine, scope, state: code, checks, fault, message = code, part } = verdict;
 			const hasWrong = failedChecks(verdict).length > 0;
 			// A replay has no timed sizes, for which batches are composed.
 			if (scope === "batch" || (!hasWrong && (code !== "error" || checks.length > 0 || fault !== undefined)))
 				return [];
 			const says = hasWrong ? "Outputs do not match." : message;
-			return [{ id: `${model}/${engine}`, code, says, verdict }];
+			return [{ id: `${model}/${engine}`, code, says, verdict, part }];
 		}),
 	];
+}
+
+/** Of a merged result, what the failure's job found. */
+export function runOf({ part }: Failure, result: Result): Result {
+	const job = result.parts?.find(({ name }) => name === part);
+	if (job === undefined) return result;
+	const own = <Item extends { part?: string }>(items: readonly Item[] = []): Item[] =>
+		items.filter((item) => item.part === part);
+	const { builds, findings, errors, golden, bisections } = result;
+	const { backend = result.backend, environment = result.environment } = job;
+	return {
+		...{ ...result, backend, environment, bisections: own(bisections) },
+		...{ builds: own(builds), findings: own(findings), errors: own(errors), golden: own(golden) },
+	};
 }
 
 /** Without those of commands and those against the base, since neither is packed. */

@@ -39,10 +39,15 @@ export type NodeTypes = ReadonlyMap<string, string>;
 export function nodeTypes({ engine, costs }: Pick<CoverageFacts, "engine" | "costs">): NodeTypes {
 	return new Map(
 		workOf(engine, costs).flatMap(({ layer, nodes }) =>
-			nodes.map(({ node }) => [node.name, layer.precision ?? "unknown"] as const),
+			nodes.map(({ node }) => [parsedName(node), layer.precision ?? "unknown"] as const),
 		),
 	);
 }
+
+const unnamed = ({ outputs }: OnnxNode) => `node_of_${outputs[0] ?? ""}`;
+
+/** As TensorRT's parser names it. */
+const parsedName = (node: OnnxNode) => node.name || unnamed(node);
 
 /** null: a precision that every layer has, or an engine that states no layers' types. */
 export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | null {
@@ -72,35 +77,36 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 		...(costs !== null && costs.multiplyAdds > 0 ? { known: Math.min(1, total / costs.multiplyAdds) } : {}),
 		outsideCount: outside.length,
 		outside: outside.slice(0, maxNamed).map((one) => entry(layerName(one.layer), one, heaviest(one))),
-		...typeChange(known, facts, (one, node) => entry(node.name, one, node)),
+		...typeChange(known, facts, (one, node) => entry(parsedName(node), one, node)),
 	};
 }
 
 type Entry = (work: LayerWork, node: OnnxNode) => UncoveredLayer;
 
-/** A converted file keeps the names of its nodes, whereas layers are named by version. */
+/** A converted file keeps the names of its nodes, or names those without one, whereas layers are named by version. */
 function typeChange(
 	work: readonly LayerWork[],
 	{ precision, before }: CoverageFacts,
 	entry: Entry,
 ): { changed?: TypeChange } {
 	const isIn = (type: string | null | undefined) => (accepted[precision] ?? []).includes(type ?? "");
+	const was = (node: OnnxNode) => before?.get(node.name) ?? before?.get(unnamed(node));
 	const both = work
 		.flatMap((one) =>
 			one.nodes.map(({ node, multiplyAdds }) => ({ ...one, node, multiplyAdds: multiplyAdds ?? 0 })),
 		)
-		.filter(({ node }) => before?.has(node.name))
+		.filter(({ node }) => was(node) !== undefined)
 		.sort((a, b) => b.multiplyAdds - a.multiplyAdds);
 	const now = ({ layer }: LayerWork) => isIn(layer.precision);
-	const lost = both.filter((one) => isIn(before?.get(one.node.name)) && !now(one));
-	const gained = both.filter((one) => !isIn(before?.get(one.node.name)) && now(one));
+	const lost = both.filter((one) => isIn(was(one.node)) && !now(one));
+	const gained = both.filter((one) => !isIn(was(one.node)) && now(one));
 	if (lost.length + gained.length === 0) return {};
 	return {
 		changed: {
 			lostCount: lost.length,
 			lost: lost.slice(0, maxNamed).map((one) => entry(one, one.node)),
 			gainedCount: gained.length,
-			gained: gained.slice(0, maxNamed).map(({ node }) => shorten(node.name, 160)),
+			gained: gained.slice(0, maxNamed).map(({ node }) => shorten(parsedName(node), 160)),
 		},
 	};
 }
@@ -130,7 +136,7 @@ function workOf({ layers }: EngineModel, costs: CountedGraph | null): LayerWork[
 	const owners = new Map<string, LayerWork>();
 	for (const one of work.toReversed()) for (const name of one.layer.nodes) owners.set(name, one);
 	for (const counted of costs?.nodes ?? []) {
-		const owner = owners.get(counted.node.name);
+		const owner = owners.get(parsedName(counted.node));
 		if (owner === undefined || !counted.multiplyAdds) continue;
 		owner.nodes.push(counted);
 		owner.multiplyAdds += counted.multiplyAdds;

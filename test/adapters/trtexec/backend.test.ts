@@ -60,14 +60,15 @@ it("build takes a copy of a plan that something else built, and the Python worke
 	const path = join(here.folder, "own.plan");
 	writeFileSync(path, `${JSON.stringify({ arm: "head", build: 0 })}\n`);
 	const asked = await here.job({ config: byPlan });
-	const timings: (string | undefined)[] = [];
-	const ownPlan = async (timingCache: string | undefined) => {
-		timings.push(timingCache);
+	const given: Record<string, string>[] = [];
+	const ownPlan = async (variables: Record<string, string>) => {
+		given.push(variables);
 		return path;
 	};
 	const record = await here.backend.build({ ...asked, ownPlan });
 	await here.backend.build({ ...asked, cacheFolder: undefined, ownPlan });
-	expect(timings).toEqual([expect.stringMatching(/\.timing-10\.6\.0$/), undefined]);
+	const own = { TRTGATE_TENSORRT: "10.6.0" };
+	expect(given).toEqual([{ ...own, TRTGATE_TIMING_CACHE: expect.stringMatching(/\.timing-10\.6\.0$/) }, own]);
 	expect(record).toMatchObject({
 		state: "built",
 		recipe: { tensorrt: "10.6.0", build: "make" },

@@ -57,7 +57,7 @@ const golden = (state: GoldenVerdict["state"], ...checks: Partial<GoldenCheck>[]
 	return { golden: [buildGolden({ state, checks: checks.map(buildCheck) })] };
 };
 const openings = { stop: "Do not upgrade yet", unknown: "Not decided", review: "Upgrade after a review" };
-type Decision = `${keyof typeof openings}: ${string}` | `Upgrade: ${string}`;
+type Decision = `${keyof typeof openings | "Upgrade" | "Not decided"}: ${string}`;
 
 function expectUpgrade(result: Result, decision: Decision, fact: string) {
 	const [upgrade, ...others] = upgradesOf(result);
@@ -137,6 +137,12 @@ const other = { ...failed({}).builds[0], engine: "int8" } as Result["builds"][nu
 const neither = {
 	builds: [...(["base", "head"] as const).flatMap((arm) => [buildBuild({ arm }), { ...other, arm }])],
 };
+const onlyNow = { builds: [{ ...failed({}).builds[0], arm: "base" } as never, buildBuild()], workloads: [] };
+const onNone = {
+	builds: neither.builds.filter(({ engine }) => engine === "int8"),
+	workloads: [],
+	golden: [],
+};
 const cut = { partial: { stage: "measure", reason: "The run was cancelled." } };
 const none = "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.";
 const onNeither = "review: 1 engine that matches on neither.";
@@ -167,13 +173,21 @@ it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	["the machine fails the head", machine("head"), "unknown: 1 engine that the m", "built on 11.2.1, by"],
 	["the machine fails both", machine("base", "head"), "unknown: 1 engine that the m", "built on 10.6.0, by"],
 	["another engine builds on neither", neither, none, "builds on neither: No kernel."],
+	[
+		"the base's plan is of another version",
+		onlyNow,
+		"review: 1 engine that builds only",
+		"10.6.0: No kernel.",
+	],
+	["no engine builds", onNone, "Not decided: no engine builds on either version.", "neither: No kernel."],
 	["the run was cut short", cut, "unknown: 1 run that was cut short.", "A run ended early, in `measure`."],
-])("an upgrade within one run is decided if %s", (_, change, decision, fact = "") => {
+])("an upgrade within one run is decided if %s", (what, change, decision, fact = "") => {
 	const calmRun = { ...compared("unchanged", 0.001, -0.001, 0.002), ...golden("match", fine) };
 	const builds = [buildBuild({ arm: "base" }), buildBuild()];
 	const ran = { ...buildResult(), ...versions("10.6.0", "11.2.1"), arms: oneRevision, builds, ...calmRun };
+	const isTimed = !/machine|no engine|another version/.test(what);
 	expect(expectUpgrade({ ...ran, ...change }, decision, fact)?.caveat).toContain(
-		"interleaved pairs on one GPU",
+		isTimed ? "interleaved pairs on one GPU" : "No workload was timed on both versions.",
 	);
 });
 

@@ -125,6 +125,22 @@ it("the precision section names the nodes that left and entered the precision, a
 	expectAll(texts, left, "--calibration_data", "1 node now in fp16: conv1.");
 });
 
+it("an upgrade after a review shows its reasons, and what to do about nodes that left the precision, however long their names are", () => {
+	const names = [1, 2, 3, 4, 5].map((at) => `estimator_small_1/max_pooling2d_1/conv2d_${at}/convolution`);
+	const lost = names.map((layer) => {
+		return { layer, precision: "fp32", share: 0.2, cause: "cast" as const, at: `${layer}_cast_to_fp32` };
+	});
+	const changed = { lostCount: 5, lost, gainedCount: 0, gained: [] };
+	const precisionCoverage = { precision: "fp16", multiplyAdds: 0, outsideCount: 5, outside: lost, changed };
+	const { backend, ...rest } = buildResult({ builds: [buildBuild({ arm: "base" })] });
+	const builds = [...rest.builds, buildBuild({ precisionCoverage })];
+	const side = { label: "main", commit: "a1" };
+	const versions = { backend: { ...backend, version: "11.2.1" }, baseBackend: backend };
+	const texts = inEveryFormat({ ...rest, ...versions, builds, arms: { base: side, head: side } });
+	const [shown = ""] = texts.markdown.split("<details>");
+	expect(shown).toMatch(/Upgrade after a review[\s\S]*\n- `encoder`: `fp16`: 5 nodes .*--calibration_data/);
+});
+
 it.each(hostileNames)("types draw no markup from the node %j", (name) => {
 	expectNone(inOtherTypes(name), /<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
 });

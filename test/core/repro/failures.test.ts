@@ -52,7 +52,10 @@ describe("failuresOf", () => {
 			"a build that preflight refuses",
 			{
 				builds: [{ ...built, state: "skipped" }],
-				findings: [{ code: "unknown-operator", severity: "error", message: "", model }],
+				findings: [
+					{ code: "calibration-unusable", severity: "error", message: "", model, engine: "int8" },
+					{ code: "unknown-operator", severity: "error", message: "", model },
+				],
 			},
 			["net/fp16 unknown-operator"],
 		],

@@ -89,6 +89,29 @@ it("nodes that left or entered the precision since the base are named, the heavi
 	expect(changed("classifier-fp16", "classifier-fp16")).toBeUndefined();
 });
 
+it("a node without a name is followed into the file whose conversion named it", () => {
+	const partsOf = (name: string, tactic: string) => {
+		const weight = tensor({ name: "w", dims: [4, 4], raw: floats(...Array.from({ length: 16 }, () => 1)) });
+		const [inputs, outputs] = [[value("x", [1, 4])], [value("y", [1, 4])]];
+		const nodes = `${name === "" ? "" : `[${name}] `}y = MatMul(x, w)`;
+		const onnx = modelOf({ inputs, outputs, initializers: [weight], nodes });
+		const Metadata = `[ONNX Layer: ${name || "node_of_y"}]`;
+		const Layers = [{ Name: "product", LayerType: "gemm", TacticName: tactic, Metadata }];
+		const info = parseLayerInfo(JSON.stringify({ Layers }));
+		return {
+			engine: engineModel({ info, profiles: [], graph: onnx.graph }),
+			costs: costsOf(onnx)({ shapes: {} }),
+		};
+	};
+	const half = partsOf("", "sm80_xmma_gemm_f16f16_f16f16_f16_tn_n");
+	const float = partsOf("MatMul_5", "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n");
+	const facts = { precision: "fp16", warnings: [], isCalibrated: false };
+	expect(precisionCoverage({ ...float, ...facts, before: nodeTypes(half) })?.changed).toMatchObject({
+		...{ lostCount: 1, lost: [{ layer: "MatMul_5", precision: "fp32", cause: "kernel" }] },
+	});
+	expect(precisionCoverage({ ...half, ...facts, before: nodeTypes(half) })).toMatchObject({ known: 1 });
+});
+
 it("without an ONNX file the layers' own sizes tell; fp32 and layers that are only named have no coverage", () => {
 	const { info } = recordedEngine("det-fp16");
 	const { multiplyAdds, known } = coverageOf(info, "fp16", {})!;

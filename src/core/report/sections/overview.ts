@@ -98,8 +98,11 @@ export const nextStepSection: ReportSection = {
 const upgradeTitle = ({ from, to, device }: Upgrade) =>
 	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}${device === undefined ? "" : ` on ${cleanName(device, 60)}`}`;
 
+/** Five nodes that left the precision, with causes, and what to do. */
+const maxSaysChars = 1500;
+
 function upgradeBlocks({ facts, plans, caveat }: Upgrade, most: number): Block[] {
-	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
+	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, maxSaysChars));
 	const more = facts.length > most && `${facts.length - most} more.`;
 	return [{ kind: "list", items: present([...says, more, plans, caveat]) }];
 }
@@ -110,7 +113,9 @@ const mostOfModel = 4;
 function upgradeLines({ facts, plans, caveat }: Upgrade, most: number): Block[] {
 	const models = [...groupBy(facts, ({ model }) => model)];
 	const lines = models.slice(0, most).map(([model, own]) => {
-		const says = own.slice(0, mostOfModel).map((fact) => cleanMessage(fact.says, 500).replace(/\.$/, ""));
+		const says = own
+			.slice(0, mostOfModel)
+			.map((fact) => cleanMessage(fact.says, maxSaysChars).replace(/\.$/, ""));
 		const text = `${says.join("; ")}${own.length > mostOfModel ? `; ${own.length - mostOfModel} more` : ""}.`;
 		if (model === undefined) return text;
 		const name = quoted(model);
