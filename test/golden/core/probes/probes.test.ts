@@ -250,6 +250,16 @@ describe("judgeProbes", () => {
 		);
 	});
 
+	it("finds rows that mix in a quantised network that rounding moves far", () => {
+		const int8 = planProbes(subject(), { only: [], donors: [], precision: "int8" });
+		const mixed = answer(int8, (row, { place, batch }) => {
+			const other = batch[(place + 1) % batch.length]!;
+			return row.map((value, index) => Math.sin(300 * value) + 0.3 * other[index]!);
+		});
+		const judged = judgeProbes(int8, mixed, { precision: "int8", cap: 0.05 });
+		expect(states(judged)).toMatchObject({ determinism: "agrees", neighbours: "differs" });
+	});
+
 	it("finds what an engine remembers, and at which sizes", () => {
 		let last = 0;
 		const remembers = judge((row, { batch, place }) => {
