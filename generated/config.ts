@@ -47,6 +47,16 @@ export type Plugins = PluginFile[];
 export type Profiles = [DimsFile, ...DimsFile[]];
 /** More flags for trtexec's builds, each one word. */
 export type Flags = string[];
+export type CalibrationFile =
+	| string
+	| {
+			/** golden: the engine's golden. Or another golden's manifest (.json), or a folder with one file for each case: .npz or .safetensors, or .npy for a model with one input. */
+			from: string;
+			/** TensorRT's calibrator; entropy by default. */
+			method?: "entropy" | "minmax";
+			/** Only the first of them; all by default. */
+			cases?: number;
+	  };
 /** A time with its unit: 500ms, 2s, 10m. */
 export type Duration = string;
 /** A share of the base: 2% or 0.02; off: no limit. */
@@ -56,12 +66,12 @@ export type FactorFile = number | "off";
 /** Least throughput of the head, in inferences per second. */
 export type RateFile = number;
 export type SloRate = string;
-/** Checks that need no reference: does an engine agree with itself? new (default): engines built from another recipe than the base's; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
+/** Checks that need no reference: does an engine agree with itself? new (default): engines built anew; on: all in every run; nightly: only in scheduled runs; a list: only these, in every run. */
 export type ProbesFile =
 	| ProbesWhen
 	| [ProbeName, ...ProbeName[]]
 	| {
-			/** new (default): engines that TensorRT built from another recipe than the base's, and all in scheduled runs. on: all in every run. nightly: only in scheduled runs. */
+			/** new (default): engines that TensorRT built in this run, or from another recipe than the base's, and all in scheduled runs. on: all in every run. nightly: only in scheduled runs. */
 			when?: "new" | "on" | "nightly" | "off";
 			only?: [
 				"determinism" | "order" | "streams" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-sizes" | "padding" | "refit",
@@ -210,8 +220,7 @@ export interface EngineFile {
 	profiles?: Profiles;
 	flags?: Flags;
 	dla?: DlaFile;
-	/** The calibration cache of an INT8 engine, or the data to calibrate it on, for TensorRT up to 10. */
-	calibration?: string | CalibrationFile;
+	calibration?: CalibrationFile;
 	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
 	/** The golden of this engine, over that of the model. */
@@ -240,14 +249,6 @@ export interface DlaFile {
 	core: number;
 	/** Layers that the DLA cannot run go to the GPU. */
 	"gpu-fallback"?: boolean;
-}
-export interface CalibrationFile {
-	/** golden: the engine's golden. Or another golden's manifest (.json), or a folder with one file for each case: .npz or .safetensors, or .npy for a model with one input. */
-	from: string;
-	/** TensorRT's calibrator; entropy by default. */
-	method?: "entropy" | "minmax";
-	/** Only the first of them; all by default. */
-	cases?: number;
 }
 /** One timed row: sizes by dimension name ({ batch: 8 }), and streams. */
 export interface WorkloadFile {

@@ -1,13 +1,13 @@
 // A whole run with a worker whose TensorRT is a stand-in: the head loads 50 ms longer and loses 64 KiB per change of shape.
 import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { expectSchema } from "../support/expect-schema.ts";
-import { expectExit, gateFolders, temporaryFolder, writeScript } from "../support/project.ts";
+import { expectExit, gateFolders, temporaryFolder } from "../support/project.ts";
 import { writeArms } from "../support/replay/gate.ts";
 import { installReplay } from "../support/replay/install.ts";
-import { type FakePlan, missing, python, writePlan } from "../support/tensorrt-worker.ts";
+import { type FakePlan, installWorker, isOfHead, missing } from "../support/tensorrt-worker.ts";
 
 const comparison = "slower-head";
 const shape = [-1, 3, 32, 32];
@@ -25,25 +25,6 @@ const head: FakePlan = {
 	leak: { bytes: 65_536, each: "shape", of: "driver" },
 };
 
-/** The worker gets these plans in place of the replay's, which hold no engine. */
-function installPython(folder: string): void {
-	const paths = { base: writePlan(temporaryFolder(), plan), head: writePlan(temporaryFolder(), head) };
-	writeScript(
-		join(folder, "replay-bin/python3"),
-		`for argument do
-	shift
-	case "$argument" in --engine=*)
-		if head -n 1 "\${argument#--engine=}" | grep -q '"arm":"head"'
-		then argument="--engine=${paths.head}"
-		else argument="--engine=${paths.base}"
-		fi ;;
-	esac
-	set -- "$@" "$argument"
-done
-PYTHONPATH="${resolve("test/support/fake-tensorrt")}" exec "${python}" "$@"`,
-	);
-}
-
 async function gate(
 	measure: string,
 	hasPython = true,
@@ -60,7 +41,7 @@ async function gate(
 	);
 	for (const [arm, text] of Object.entries(arrivals)) writeFileSync(join(folder, arm, "arrivals.txt"), text);
 	const env = { PATH: installReplay(folder, { comparison }) };
-	if (hasPython) installPython(folder);
+	if (hasPython) installWorker(folder, { right: plan, faulty: head }, isOfHead);
 	return gateFolders(folder, { env });
 }
 

@@ -4,7 +4,17 @@ import { expect, it } from "vitest";
 import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import * as models from "../support/probe-models.ts";
-import { expectExit, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	expectExit,
+	gateFolders,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
+import { writeArms } from "../support/replay/gate.ts";
+import { installReplay } from "../support/replay/install.ts";
+import { type FakePlan, installWorker, isOfHead, missing } from "../support/tensorrt-worker.ts";
 
 interface Project {
 	models: Readonly<Record<string, Uint8Array>>;
@@ -143,3 +153,34 @@ it("probes on ONNX Runtime are left to the night by default", async () => {
 	expectExit(run, 0);
 	expect(readResult(join(cwd, "out")).probes).toBeUndefined();
 });
+
+const shape = [-1, 3, 32, 32];
+const plan = (op: string): FakePlan => ({
+	inputs: [{ name: "images", dtype: "FLOAT", shape }],
+	outputs: [{ name: "probabilities", dtype: "FLOAT", shape, op, from: "images" }],
+	profiles: [{ images: [1, 8, 8].map((batch) => [batch, ...shape.slice(1)]) }],
+});
+
+it.skipIf(missing !== null)(
+	"a TensorRT engine whose scratch memory goes stale fails by default, beside a base that keeps its own",
+	async () => {
+		const folder = temporaryFolder();
+		const comparison = "slower-head";
+		writeArms(folder, comparison, (config) =>
+			config.replace("golden: golden/golden.json", "").replace("probes: nightly\n", ""),
+		);
+		const env = { PATH: installReplay(folder, { comparison }) };
+		installWorker(folder, { right: plan("same"), faulty: plan("tire") }, isOfHead);
+		const { run, result } = await gateFolders(folder, { env });
+		expectExit(run, 1);
+		const found = probesOf(result, "net");
+		expect(found.get("determinism")?.state).toBe("agrees");
+		expect(found.get("streams")?.state).toBe("differs");
+		expect(found.get("order")).toMatchObject({ state: "differs", base: 0 });
+		const failing = result.gates.filter(({ status }) => status === "fail");
+		expect(new Set(failing.map(({ gate: name }) => name))).toEqual(new Set(["probe"]));
+		expect(run.stdout.replace(/\s+/g, " ")).toContain(
+			"net · fp16 gives outputs that depend on earlier inputs",
+		);
+	},
+);

@@ -4,8 +4,10 @@ import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { expectSchema } from "../support/expect-schema.ts";
+import { model, value } from "../support/onnx-writer.ts";
 import { expectExit, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { type FakePlan, installWorker, missing } from "../support/tensorrt-worker.ts";
 
 const comparison = "slower-head";
 const wide = readFileSync(resolve("test/fixtures/models/head-classifier-wider.onnx"));
@@ -40,6 +42,30 @@ it("tune tries precisions, then the level of the best, then streams, and ends in
 	expect(run.stdout.endsWith(chosen)).toBe(true);
 	const config = loadConfig(`version: 1\n${chosen}`, { path: "trtgate.yml" });
 	expect(config).toMatchObject({ config: { models: [{ onnx: "model.onnx", engines: [{ name: "fp16" }] }] } });
+});
+
+it.skipIf(missing !== null)("tune chooses no engine that contradicts itself, and says why", async () => {
+	const images = value("images", ["batch", 3, 32, 32]);
+	const same = model({
+		inputs: [images],
+		outputs: [value("y", ["batch", 3, 32, 32])],
+		nodes: "y = Identity(images)",
+	});
+	const folder = writeProject(temporaryFolder(), { "same.onnx": same });
+	const env = { PATH: installReplay(folder, { comparison }), XDG_CACHE_HOME: join(folder, "cache") };
+	const shape = [-1, 3, 32, 32];
+	const plan = (op: string): FakePlan => ({
+		inputs: [{ name: "images", dtype: "FLOAT", shape }],
+		outputs: [{ name: "y", dtype: "FLOAT", shape, op, from: "images" }],
+		profiles: [{ images: [8, 8, 8].map((batch) => [batch, ...shape.slice(1)]) }],
+	});
+	installWorker(folder, { right: plan("same"), faulty: plan("tire") }, 'echo "$engine" | grep -q fp16');
+	const argv = ["tune", "same.onnx", "--dims", "batch=8", "--quiet"];
+	const run = await runCli(argv, { cwd: folder, env });
+	expectExit(run, 0);
+	expect(run.stdout).toMatch(/same · fp16 · default +fp16 +fails probe/);
+	expect(run.stdout).toMatch(/\nfp16: Answers before and after other inputs .* apart/);
+	expect(run.stdout).not.toContain("Fastest of the best: fp16");
 });
 
 it.each([

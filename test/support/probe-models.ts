@@ -13,7 +13,8 @@ const product = "y = MatMul(h, w)";
 function rowModel(body: string, ...initializers: readonly Bytes[]): Bytes {
 	return model({
 		inputs: [value("x", ["batch", features])],
-		outputs: [value("y", ["batch", 4])],
+		// As exporters that name each dimension anew.
+		outputs: [value("y", ["rows", 4])],
 		nodes: `${body}; ${product}`,
 		initializers: [matrix, ...initializers],
 	});

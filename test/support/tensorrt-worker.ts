@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import { type TensorRtWorker, tensorRtWorker } from "../../src/golden/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
+import { temporaryFolder, writeScript } from "./project.ts";
 
 export const workerPath = resolve("worker/tensorrt.py");
 const fakes = resolve("test/support/fake-tensorrt");
@@ -77,6 +78,36 @@ export function writePlan(folder: string, plan: FakePlan): string {
 	writeFileSync(path, Buffer.concat([head, Buffer.from(JSON.stringify(plan))]));
 	return path;
 }
+
+/**
+ * The Python of an installed replay gets these plans in place of the replay's, which hold no engine: the faulty one where the shell
+ * finds the test of `$engine` true.
+ */
+export function installWorker(
+	folder: string,
+	plans: Readonly<Record<"right" | "faulty", FakePlan>>,
+	isFaulty: string,
+): void {
+	const right = writePlan(temporaryFolder(), plans.right);
+	const faulty = writePlan(temporaryFolder(), plans.faulty);
+	writeScript(
+		join(folder, "replay-bin/python3"),
+		`for argument do
+	shift
+	case "$argument" in --engine=*)
+		engine="\${argument#--engine=}"
+		if ${isFaulty}
+		then argument="--engine=${faulty}"
+		else argument="--engine=${right}"
+		fi ;;
+	esac
+	set -- "$@" "$argument"
+done
+PYTHONPATH="${fakes}" exec "${python}" "$@"`,
+	);
+}
+
+export const isOfHead = `head -n 1 "$engine" | grep -q '"arm":"head"'`;
 
 export function float32(shape: number[], values: readonly number[]): Tensor {
 	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };

@@ -96,8 +96,8 @@ class CaseError extends Error {}
 async function runAll(job: InferJob, folder: string, context: TrtexecContext) {
 	let done = 0;
 	let fault: unknown;
-	const runCase = async ({ id, inputs, refit }: InferCase, index: number): Promise<InferredCase> => {
-		if (refit !== undefined) return { id, state: "done", outputs: {} };
+	const runCase = async ({ id, inputs, needsOthers }: InferCase, index: number): Promise<InferredCase> => {
+		if (needsOthers) return { id, state: "done", outputs: {} };
 		const cwd = join(folder, `case${index}`);
 		const logPath = `${cwd}.log`;
 		try {

@@ -231,9 +231,11 @@ async function conclude(
 	const refusals = result.builds.flatMap(({ engine, failure }) =>
 		failure === undefined ? [] : [`${engine} was not built: ${cleanMessage(failure.title)}`],
 	);
-	// An engine in name only: TensorRT found no faster kernels in its precision.
+	// An engine in name only, as TensorRT found no faster kernels in its precision; or one that contradicts itself.
 	const others = result.gates.flatMap(({ gate, engine, status, message }) =>
-		gate === "precision-coverage" && status !== "pass" ? [`${engine}: ${cleanMessage(message)}`] : [],
+		(gate === "precision-coverage" || gate === "probe") && status !== "pass"
+			? [`${engine}: ${cleanMessage(message)}`]
+			: [],
 	);
 	const table = drawTerminal(shown.blocks, { color: terminal.color.out, columns: terminal.columns });
 	const loadLines = loads.map(({ workload, head, latency }) => {

@@ -62,7 +62,7 @@ export function* resolveTensorRt(
 }
 
 function* resolveCalibration(
-	file: string | CalibrationFile,
+	file: CalibrationFile,
 	pointer: string,
 	golden: string | undefined,
 ): Resolution<CalibrationConfig> {

@@ -2,7 +2,7 @@
 import type { Finding } from "../../../generated/result.ts";
 import { quoteName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatPercent } from "../text/units.ts";
+import { formatCount, formatPercent } from "../text/units.ts";
 import { finding } from "./findings/subject.ts";
 import type { OnnxGraph, OnnxNode } from "./model.ts";
 import { integerAttribute } from "./static-shapes/operator.ts";
@@ -103,14 +103,20 @@ export function sparsityFindings(
 	const fit = head.filter(({ broken }) => broken === 0);
 	const share = head.length === 0 ? 0 : sum(fit) / sum(head);
 	const text = `--sparsity=enable: ${fit.length} of ${counted(head.length, "weight")} (${formatPercent(share)} of their values) have two zeros in every four along the reduction axis.`;
-	const before = new Map(base?.map((one) => [one.name, one]));
-	const lost = head.filter(({ name, broken }) => broken > 0 && before.get(name)?.broken === 0);
+	const lost = head.filter((one) => {
+		// Exporters number weights anew, or nodes.
+		const same = (base ?? []).filter(
+			({ name, node, groups }) =>
+				groups === one.groups && (name === one.name || (node.name !== "" && node.name === one.node.name)),
+		);
+		return one.broken > 0 && same.length > 0 && same.every(({ broken }) => broken === 0);
+	});
 	return [
 		finding("sparsity-share", text),
 		...lost.map(({ name, node, axis, groups, broken }) =>
 			finding(
 				"sparsity-lost",
-				`Weight ${quoteName(name)} lost its 2:4 pattern: ${broken} of ${counted(groups, "group")} of four along axis ${axis} ${broken === 1 ? "has" : "have"} fewer than two zeros; in the base none.`,
+				`Weight ${quoteName(name)} lost its 2:4 pattern: ${formatCount(broken)} of ${counted(groups, "group")} of four along axis ${axis} ${broken === 1 ? "has" : "have"} fewer than two zeros; in the base none.`,
 				{ node },
 			),
 		),

@@ -187,7 +187,7 @@ function measureStep({ id, engineId }: Workload, { arms: [only, other], config, 
 	return { kind: "measure", engineId, workloadId: id, pairs, firstArms: order };
 }
 
-/** `isNew`: the base has no engine of the same recipe. Nothing is built on ONNX Runtime, so it probes at night. */
+/** `isNew`: built just now, or of another recipe than the base's. Nothing is built on ONNX Runtime, so it probes at night. */
 export function probesEnabled(
 	{ when }: Pick<ProbesConfig, "when">,
 	run: { isScheduled: boolean; isTensorRt: boolean; isNew: boolean },

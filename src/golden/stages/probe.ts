@@ -32,7 +32,7 @@ type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pic
 
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
 	const heads = input.engines.filter(({ arm, spec, record }) => {
-		const isNew = record.sharedWithBase !== true;
+		const isNew = record.sharedWithBase !== true || record.fromCache !== true;
 		return arm === "head" && probesEnabled(spec.model.probes, { ...input, isNew });
 	});
 	if (heads.length === 0) return;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenWorker } from "../../../src/ports/backend.ts";
+import type { GoldenWorker, InferCase } from "../../../src/ports/backend.ts";
 import { bed, image, infer, measure, recorded } from "../../support/replay/bed.ts";
 
 it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
@@ -174,6 +174,25 @@ it.each([
 	const here = bed({ worker });
 	expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
 	expect(here.backend.notes?.().join()).toMatch(says);
+});
+
+it("infer starts no trtexec for a case that tells nothing in a process of its own", async () => {
+	const here = bed({});
+	const cases: InferCase[] = [
+		{ id: "a", inputs: { image: image() } },
+		{ id: "b", inputs: {}, needsOthers: true },
+	];
+	const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "verify.log") };
+	const job = { engine: await here.engine(), cases, ...places, threads: 1, timeoutMs: 600_000 };
+	const inferred = await here.backend.infer(job);
+	expect(inferred).toMatchObject({
+		isSeparate: true,
+		cases: [
+			{ state: "done", outputs: { logits_out: {} } },
+			{ state: "done", outputs: {} },
+		],
+	});
+	expect(readFileSync(places.logPath, "utf8").match(/&&&& RUNNING/g)).toHaveLength(1);
 });
 
 it("infer hands plugins to the Python worker, but not an engine of a DLA, which the worker cannot load", async () => {

@@ -182,6 +182,13 @@ it.each([
 	expect(refused(text).map(({ message }) => message)).toContainEqual(expect.stringMatching(says));
 });
 
+it("a wrong key of a calibration is one error", () => {
+	const text = withModel("engines: { a: { precision: int8, calibration: { from: cal, method: minmx } } }");
+	expect(refused(text)).toMatchObject([
+		{ message: expect.stringContaining('calibration.method is "minmx"; expected one of entropy, minmax') },
+	]);
+});
+
 it("an error points into the value that an alias repeats", () => {
 	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
 	expect(error?.location?.line).toBe(3);

@@ -53,6 +53,9 @@ const residual = (
 	nodes: `q = QuantizeLinear(x, s, z); d = DequantizeLinear(q, s, z); c = Conv(d, w); ${other}; a = Add(c, r); b = Relu(a); ${end}`,
 	initializers: [...(quantised(1, Uint8Array.of(0)).initializers ?? []), weight("w", [1, 1, 1, 1])],
 });
+const dequantised = "r = DequantizeLinear(q, s, z)";
+const summed = (data: string) =>
+	`v = QuantizeLinear(w, s, z); u = DequantizeLinear(v, s, z); y = Conv(${data}, u)`;
 const short = tensor({ name: "w", dims: [4], raw: floats(1) });
 const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 
@@ -159,6 +162,14 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["qdq-placement - -", "a quantised residual branch", residual("r = DequantizeLinear(q, s, z)")],
 	["qdq-placement - -", "a constant, as of a bias", residual("r = Constant<value_float=1>()")],
 	["qdq-placement - -", "an Add that nothing quantises", residual("r = Relu(x)", "y = Relu(b)")],
+	["qdq-placement - warning", "an INT8 weight on a float sum", residual(dequantised, summed("b"))],
+	["qdq-placement - -", "a float weight on a float sum", residual(dequantised, "y = Conv(b, w)")],
+	["qdq-placement - -", "an INT8 weight on a sum without Q/DQ", residual("r = Relu(x)", summed("b"))],
+	[
+		"qdq-placement - -",
+		"an INT8 weight on a quantised sum",
+		residual(dequantised, `o = QuantizeLinear(b, s, z); p = DequantizeLinear(o, s, z); ${summed("p")}`),
+	],
 	["topk-limit - error", "k = Constant<value_ints=[5000]>(); y, i = TopK(x, k)"],
 	[
 		"tensor-too-big warning error",

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { countGroups, prunableWeights, sparsityFindings } from "../../../src/core/onnx/sparsity.ts";
+import {
+	countGroups,
+	prunableWeights,
+	sparsityFindings,
+	type WeightPattern,
+} from "../../../src/core/onnx/sparsity.ts";
 import { modelOf, tensor } from "../../support/onnx-writer.ts";
 
 interface Pruned {
@@ -119,6 +124,23 @@ it("only a weight that had the pattern in the base is a warning, with its tensor
 	expect(found[1]?.message).toBe(
 		'Weight "w" lost its 2:4 pattern: 1 of 16 groups of four along axis 0 has fewer than two zeros; in the base none.',
 	);
+	const again = { ...one!, name: "onnx::MatMul_7", broken: 2048 };
+	const lostIn = (base: WeightPattern[], head: WeightPattern) =>
+		sparsityFindings(base, [head]).flatMap(({ code, message }) =>
+			code === "sparsity-lost" ? [message] : [],
+		);
+	// The export numbers its weights anew: the node tells which is which, and another one of that name does not.
+	expect(lostIn([one!], again)[0]).toMatch(/^Weight "onnx::MatMul_7" lost its 2:4 pattern: 2,048 of 16/);
+	expect(lostIn([{ ...two!, name: again.name }], again)).toEqual([]);
+	expect(
+		lostIn(
+			[
+				{ ...one!, broken: 1 },
+				{ ...two!, name: again.name, groups: 16 },
+			],
+			again,
+		),
+	).toEqual([]);
 	expect(sparsityFindings(null, [one!, { ...two!, broken: 4 }])[0]?.message).toContain(
 		"1 of 2 weights (25.0 % of",
 	);

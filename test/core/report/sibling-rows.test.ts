@@ -57,6 +57,16 @@ it.each([
 	expect(bestOf(resultOf(siblings, goldens)).join(" ")).toBe(best);
 });
 
+it("an engine that a probe fails is not best, and the table says why", () => {
+	const result = resultOf(["int8 -0.4±0.01 fp16"], ["fp16 0.001", "int8 0.001"]);
+	result.gates = (["fail", "warn"] as const).map((status, at) => ({
+		...{ gate: "probe", case: "streams", status, message: "" },
+		...{ model: result.siblings?.[0]?.model ?? "", engine: ["int8", "fp16"][at] },
+	}));
+	expect(bestOf(result)).toEqual(["fp16"]);
+	expect(inEveryFormat(result).markdown).toContain("fails probe");
+});
+
 it("a pair that was not timed is not compared, and its engine not best", () => {
 	const untimed = { ...sibling("int8 0±0 fp16"), own: null, sibling: null };
 	const latency = { ...untimed.latency, estimate: null, interval: null };

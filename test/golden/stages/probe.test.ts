@@ -30,15 +30,15 @@ interface Asked {
 	arms?: Arm[];
 	isScheduled?: boolean;
 	isTensorRt?: boolean;
-	isShared?: boolean;
+	shared?: { sharedWithBase: true; fromCache?: true };
 }
 
 async function probeAll({ answer, probes = "on", arms = ["base", "head"], ...more }: Asked) {
-	const { isScheduled = false, isTensorRt = false, isShared = false } = more;
+	const { isScheduled = false, isTensorRt = false, shared } = more;
 	const { input, ports, jobs } = streamedRun(answer, streamedSet(3));
 	const engines = arms
 		.map((arm) => engine(arm, probes))
-		.map((one) => (isShared ? { ...one, record: { ...one.record, sharedWithBase: true } } : one));
+		.map((one) => ({ ...one, record: { ...one.record, ...shared } }));
 	const probed = await collect(probe({ ...input, engines, isScheduled, isTensorRt }, ports));
 	return { probed, asked: jobs.map(({ arm }) => arm), jobs };
 }
@@ -95,9 +95,11 @@ it.each([
 	expect(asked.length).toBe(times);
 });
 
-it("probes by default what TensorRT built from another recipe than the base's", async () => {
-	const asked = async (isShared: boolean) =>
-		(await probeAll({ answer: echo, probes: "new", isTensorRt: true, isShared })).asked;
-	expect(await asked(false)).toEqual(["head"]);
-	expect(await asked(true)).toEqual([]);
+it("probes by default what TensorRT built just now, or from another recipe than the base's", async () => {
+	const ask = (shared?: Asked["shared"]) =>
+		probeAll({ answer: leaking, probes: "new", isTensorRt: true, ...(shared && { shared }) });
+	const built = await ask({ sharedWithBase: true });
+	expect([built.asked, found(built.probed, "neighbours")?.state]).toEqual([["head"], "known"]);
+	expect((await ask()).asked).toEqual(["head", "base"]);
+	expect((await ask({ sharedWithBase: true, fromCache: true })).asked).toEqual([]);
 });

@@ -161,24 +161,41 @@ export const quantisation: Rule = (subject) => {
 	return [...found, ...foldFaults(points)];
 };
 
-/** TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised (guide: Q/DQ placement). */
+const products = /^(Conv\w*|MatMul|Gemm)$/;
+const fixOfSum = "Put Q and DQ behind the Add too, on the tensor that the layer reads.";
+
+/**
+ * TensorRT fuses a residual Add into an INT8 layer only if the other branch is dequantised (guide: Q/DQ placement), and a layer
+ * runs in INT8 only if its data is: Q/DQ before the Add alone leave what reads the sum in float.
+ */
 export const placement: Rule = (subject) => {
 	const faultsIn = (scope: Scope): NodeFault[] => {
 		const makers = new Map(scope.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
 		const madeBy = (name: string | undefined) => makers.get(name ?? "");
-		const isPlain = (name: string) =>
-			madeBy(name)?.op !== "DequantizeLinear" && constantOf(subject, scope, name) === null;
+		const isDequantised = (name: string | undefined) => madeBy(name)?.op === "DequantizeLinear";
+		const isPlain = (name: string) => !isDequantised(name) && constantOf(subject, scope, name) === null;
 		const isInt8 = (name: string) => {
 			const { op = "", inputs = [] } = madeBy(name) ?? {};
-			return /^(Conv\w*|MatMul|Gemm)$/.test(op) && madeBy(inputs[0])?.op === "DequantizeLinear";
+			return products.test(op) && isDequantised(inputs[0]);
 		};
 		const quantised = scope.nodes.flatMap(({ op, inputs: [name] }) => {
 			const maker = madeBy(name);
 			return op !== "QuantizeLinear" ? [] : [name, maker?.op === "Relu" ? maker.inputs[0] : name];
 		});
 		const read = new Set(quantised);
+		const isQuantised = (name: string) =>
+			isDequantised(name) && madeBy(madeBy(name)?.inputs[0])?.op === "QuantizeLinear";
+		const readsFloatSum = ({ op, inputs: [data, weight] }: OnnxNode) => {
+			const source = madeBy(data)?.op === "Relu" ? madeBy(madeBy(data)?.inputs[0]) : madeBy(data);
+			const isProduct = products.test(op) && isDequantised(weight);
+			return isProduct && source?.op === "Add" && source.inputs.some(isQuantised);
+		};
 		return scope.nodes.flatMap((node) => {
 			const { op, inputs, outputs } = node;
+			if (readsFloatSum(node)) {
+				const fault = "reads the sum of an Add with Q/DQ before it and none behind, so that it runs in float";
+				return [{ node, scope, code: "qdq-placement", fault, fix: fixOfSum }];
+			}
 			if (op !== "Add" || !read.has(outputs[0]) || !inputs.some(isInt8) || !inputs.every(isPlain)) return [];
 			const fault = "adds a branch that is not quantised to an INT8 layer's, so that they do not fuse";
 			return [{ node, scope, code: "qdq-placement", fault }];

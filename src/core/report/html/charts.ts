@@ -110,7 +110,7 @@ const tradeOffFrame: Frame = { width: 640, height: 300, left: 64, right: 530, to
 interface Rival {
 	engine: string;
 	ms: number | null;
-	error: { value: number | null; isWrong: boolean };
+	error: { value: number | null; fails: string | null };
 	isBest: boolean;
 }
 
@@ -129,10 +129,17 @@ export function drawTradeOff(family: readonly Rival[]): Piece {
 	const columns = gridColumns(tradeOffFrame, x, roundTicks(x, 5), formatMs);
 	const decades = Array.from({ length: y.to - y.from + 1 }, (_, index) => y.from + index);
 	const lines = gridRows(tradeOffFrame, y, decades, (log) => formatValue(10 ** log));
+	const labels: { x: number; y: number }[] = [];
+	const labelPlace = (x: number, y: number): number => {
+		const isTaken = labels.some((one) => Math.abs(one.x - x) < 60 && Math.abs(one.y - y) < 12);
+		if (isTaken) return labelPlace(x, y + 12);
+		labels.push({ x, y });
+		return y;
+	};
 	const dots = points.map(({ row: { engine, isBest, error }, ms, log }) => {
 		const [across, down] = [at(x.place(ms)), at(y.place(log))];
-		const tone = error.isWrong ? "bad" : isBest ? "ok" : "plain";
-		return html`<circle class="dot ${tone}" cx="${across}" cy="${down}" r="${isBest ? 6 : 4}"/><text class="tick" x="${across + 9}" y="${down + 4}">${cleanName(engine, 18)}</text>`;
+		const tone = error.fails !== null ? "bad" : isBest ? "ok" : "plain";
+		return html`<circle class="dot ${tone}" cx="${across}" cy="${down}" r="${isBest ? 6 : 4}"/><text class="tick" x="${across + 9}" y="${labelPlace(across, down + 4)}">${cleanName(engine, 18)}</text>`;
 	});
 	return drawChart(tradeOffFrame, "Error against time; green: best", [columns, lines, dots]);
 }

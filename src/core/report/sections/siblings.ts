@@ -2,6 +2,7 @@
 import type {
 	ArmStats,
 	Comparison,
+	GateResult,
 	GoldenVerdict,
 	Result,
 	SiblingResult,
@@ -43,7 +44,7 @@ interface Row {
 	/** ln of the time over the reference's: the ends of the interval; null: not known. */
 	place: readonly [low: number, high: number] | null;
 	/** `value`: the worst relative L2. A figure of the golden stands in for an unknown one in `text`. */
-	error: { value: number | null; text: string | null; isWrong: boolean };
+	error: { value: number | null; text: string | null; fails: "golden" | "probe" | null };
 	memoryBytes: number | null;
 	engineBytes: number | null;
 }
@@ -69,13 +70,14 @@ function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], resu
 	const rowOf = (engine: string, place: Row["place"], found?: ArmStats | null): Row => {
 		const id = { model, engine, ...(of.part !== undefined && { part: of.part }) };
 		const isOwn = (one: Parameters<typeof engineKey>[0]) => engineKey(one) === engineKey(id);
+		const isOwnGate = (one: GateResult) => isOwn({ ...one, engine: one.engine ?? "" });
 		const build = result.builds.find((one) => one.arm === "head" && isOwn(one));
 		// An engine with the same bytes as its sibling is not timed in pairs.
 		const stats = found ?? result.workloads.find((one) => isOwn(one) && one.workload === workload)?.head;
 		return {
 			...{ ...id, workload, place, precision: build?.precision ?? "" },
 			ms: stats?.medianMs ?? null,
-			error: errorOf(result.golden.filter(isOwn)),
+			error: errorOf(result.golden.filter(isOwn), result.gates.filter(isOwnGate)),
 			memoryBytes: stats?.peakMemoryBytes ?? null,
 			engineBytes: build?.engineBytes ?? null,
 		};
@@ -94,7 +96,7 @@ function placed(sibling: Row["place"], { interval }: Comparison): Row["place"] {
 	return [sibling[0] + Math.log1p(interval[0]), sibling[1] + Math.log1p(interval[1])];
 }
 
-function errorOf(verdicts: readonly GoldenVerdict[]) {
+function errorOf(verdicts: readonly GoldenVerdict[], gates: readonly GateResult[]) {
 	const checks = verdicts.flatMap((verdict) => verdict.checks).filter(({ got }) => got !== null);
 	const l2 = checks.flatMap(({ metric, got }) =>
 		metric === "relative-l2" && typeof got === "number" ? [got] : [],
@@ -102,12 +104,13 @@ function errorOf(verdicts: readonly GoldenVerdict[]) {
 	const value = l2.length === 0 ? null : Math.max(...l2);
 	const [worst] = checks.sort((a, b) => capRatio(b) - capRatio(a));
 	const other = worst === undefined ? null : `${checkLabel(worst)} ${gotText(worst)}`;
-	const isWrong = verdicts.some(({ state }) => state !== "match");
-	return { value, text: value === null ? other : formatValue(value), isWrong };
+	const contradicts = gates.some(({ gate, status }) => gate === "probe" && status === "fail");
+	const fails = verdicts.some(({ state }) => state !== "match") ? "golden" : contradicts ? "probe" : null;
+	return { value, text: value === null ? other : formatValue(value), fails } as const;
 }
 
 function ranked(family: readonly Row[]) {
-	const right = family.filter(({ error }) => !error.isWrong);
+	const right = family.filter(({ error }) => error.fails === null);
 	return family.map((own) => ({
 		...own,
 		isBest: own.place !== null && right.includes(own) && !right.some((other) => isBetter(other, own)),
@@ -134,7 +137,7 @@ function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
 		}),
 		plain("precision", ({ precision }) => (precision === "" ? dash : cleanName(precision, 20))),
 		plain("best", bestText, {
-			tone: ({ isBest, error }) => (isBest ? "ok" : error.isWrong ? "bad" : null),
+			tone: ({ isBest, error }) => (isBest ? "ok" : error.fails === null ? null : "bad"),
 		}),
 		numbers("time", ({ ms }) => ms, formatMs),
 		numeric("error", ({ error }) => error.text ?? dash, { sortBy: ({ error }) => error.value }),
@@ -145,7 +148,7 @@ function columnsOf(rows: readonly SiblingRow[]): Column<SiblingRow>[] {
 }
 
 function bestText({ isBest, error, place }: SiblingRow) {
-	if (error.isWrong) return "fails golden";
+	if (error.fails !== null) return `fails ${error.fails}`;
 	return isBest ? "best" : place === null ? "not compared" : dash;
 }
 

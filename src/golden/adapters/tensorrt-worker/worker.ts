@@ -7,7 +7,7 @@ import { describeFailure, orFailure } from "../../../adapters/process/failure.ts
 import type { Processes } from "../../../adapters/process/processes.ts";
 import type { ProcessRecord } from "../../../adapters/process/spawn.ts";
 import { orWriteError } from "../../../adapters/process/write-error.ts";
-import { type ToolCode, ToolError } from "../../../core/errors.ts";
+import { ConfigError, type ToolCode, ToolError } from "../../../core/errors.ts";
 import type {
 	CalibrationJob,
 	GoldenWorker,
@@ -90,7 +90,11 @@ async function calibrate(job: CalibrationJob, options: TensorRtWorkerOptions) {
 		const run = { ...job, arguments: [...files, ...settings], cases: [] };
 		const { record, outcome } = await converse(run, options);
 		if (outcome.ended && outcome.hello !== null) return outcome.hello;
-		throw new ToolError(describeStop(record, outcome, run));
+		const failure = describeStop(record, outcome, run);
+		// The cases are at fault, and stay so on another runner.
+		if (/^(?:input|shape)$/.test(outcome.error?.code ?? ""))
+			throw new ConfigError({ ...failure, code: "tensor-invalid" });
+		throw new ToolError(failure);
 	} finally {
 		await rm(casesPath, { force: true });
 	}
@@ -104,7 +108,7 @@ async function* framesOf({ cases, narrowsIntegers }: CalibrationJob, payloadByte
 		const pieces = encodeFitting([id], { inputs }, limits);
 		if (typeof pieces === "string") {
 			const message = `TensorRT cannot be given calibration case ${JSON.stringify(id)}: ${pieces}.`;
-			throw new ToolError({ code: "tool-output", message, fix: "Use fewer or smaller cases." });
+			throw new ConfigError({ code: "tensor-invalid", message, fix: "Use fewer or smaller cases." });
 		}
 		for (const piece of pieces) left -= piece.length;
 		yield* pieces;

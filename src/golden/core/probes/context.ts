@@ -77,6 +77,8 @@ export interface ProbeCase {
 	id: string;
 	inputs: Tensors;
 	batch: number | null;
+	/** In a process of its own it tells nothing. */
+	needsOthers?: true;
 	/** Runs at the same time as the case before it, on a stream of its own. */
 	together?: true;
 	/** Gives the engine these weights before the next case; has no inputs and no outputs. */

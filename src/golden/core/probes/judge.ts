@@ -145,8 +145,8 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
-		// Nothing but chance moves the answer to the very same input.
-		const moved = comparison.isRepeated ? 0 : (explained.get(output) ?? 0);
+		// Nothing but chance moves what the same kernels make of the same row.
+		const moved = arithmetic === "same" ? 0 : (explained.get(output) ?? 0);
 		const scatter = Math.max(own?.got ?? 0, moved);
 		const noisy = Number.isFinite(scatter) ? scatter : 0;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: noisy });

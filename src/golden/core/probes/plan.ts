@@ -48,7 +48,7 @@ const probes: Readonly<Record<ProbeName, Probe>> = {
 	streams: ({ subject, pool, rows }) => {
 		if (subject.streams < 2) return "This backend runs one inference at a time.";
 		const cases = upTo(subject.streams).map((stream) => {
-			const one = caseOf(`stream-${stream}`, pool, upTo(rows));
+			const one = { ...caseOf(`stream-${stream}`, pool, upTo(rows)), needsOthers: true as const };
 			return stream === 0 ? one : { ...one, together: true as const };
 		});
 		return { cases, comparisons: cases.map(({ id }) => repeat(anchor, id)) };
@@ -116,7 +116,9 @@ const backwardsMark = " once more";
 function addOrder(planned: readonly PlannedProbe[], sent: readonly ProbeCase[]) {
 	if (!planned.some(({ probe }) => probe === "order")) return { backwards: [], probes: planned };
 	const alone = sent.filter(({ id, together }) => id !== again && !together);
-	const backwards = alone.map((one) => ({ ...one, id: `${one.id}${backwardsMark}` })).reverse();
+	const backwards = alone
+		.map((one) => ({ ...one, id: `${one.id}${backwardsMark}`, needsOthers: true as const }))
+		.reverse();
 	const comparisons = alone.map(({ id, inputs }) => ({
 		...repeat(id, `${id}${backwardsMark}`),
 		at: describeShapes(inputs),
@@ -133,8 +135,15 @@ function describeShapes(inputs: Tensors) {
 
 function probeRefit({ subject, pool, rows }: ProbeContext): ProbeRequest | string {
 	if (!subject.isRefittable) return "It is not built to be refitted.";
-	const give = (id: string, refit: "model" | "zeros") => ({ id, inputs: {}, batch: null, refit });
-	const same = caseOf("refitted", pool, upTo(rows));
+	const needsOthers = true as const;
+	const give = (id: string, refit: "model" | "zeros") => ({
+		id,
+		inputs: {},
+		batch: null,
+		refit,
+		needsOthers,
+	});
+	const same = { ...caseOf("refitted", pool, upTo(rows)), needsOthers };
 	const back = { ...same, id: "refitted-back" };
 	return {
 		cases: [give("refit-1", "model"), same, give("refit-2", "zeros"), give("refit-3", "model"), back],

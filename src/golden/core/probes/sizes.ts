@@ -68,7 +68,7 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 	return { cases, comparisons, note: omitted };
 }
 
-/** Where sizes beside the batch vary, each is asked with the ends of the batch; else the batch alone takes all five. */
+/** Where sizes beside the batch vary, each is asked with the ends of the batch and its own point; else the batch takes all five. */
 function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: number): Size[] {
 	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
 	const varies = ([name, { min, max }]: [string, Profile[string]]) =>
@@ -90,7 +90,7 @@ function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: numb
 		if (seen.has(key)) return [];
 		seen.add(key);
 		const isBetween = point === "low" || point === "high";
-		return [{ id: `profile-${index}-${point}`, isBetween, sizes, batches: batchesOf(["min", "max"]) }];
+		return [{ id: `profile-${index}-${point}`, isBetween, sizes, batches: batchesOf(["min", point, "max"]) }];
 	});
 }
 

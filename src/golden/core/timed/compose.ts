@@ -4,6 +4,7 @@ import type { DimRange } from "../../../core/config/config.ts";
 import { groupBy } from "../../../core/group.ts";
 import type { GivenShapes } from "../../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxModel } from "../../../core/onnx/model.ts";
+import { factsOf, inferShapes } from "../../../core/onnx/static-shapes/infer.ts";
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { listNames } from "../../../core/text/labels.ts";
 import { composeBatch, maxCaseBytes, upTo } from "../probes/context.ts";
@@ -52,7 +53,7 @@ export function composeBatches(
 		});
 		const chosen = usable.find(({ sizes }) => areWithin(sizes, exactly(workload?.dims ?? {}))) ?? usable[0];
 		if (chosen === undefined) return [];
-		const outputs = outputAxes(chosen, dim, onnx);
+		const outputs = outputAxes(chosen, { dim, batch, inputs: axes }, onnx);
 		return outputs === null ? [] : compose(batch, chosen, { axes: { inputs: axes, outputs }, manifest });
 	});
 }
@@ -97,14 +98,29 @@ function likeness({ inputs, outputs }: GoldenCase, axes: Axes) {
 }
 
 /** null if an output has no rows, or other sizes that may depend on the values, as a batch pads them. */
-function outputAxes({ cases, rows, sizes }: Group, dim: string, { graph }: OnnxModel) {
+function outputAxes(
+	{ cases, rows, sizes }: Group,
+	{ dim, batch, inputs }: { dim: string; batch: number; inputs: Axes },
+	onnx: OnnxModel,
+) {
 	const axes = new Map<string, number>();
+	const { graph, constants, types } = factsOf(onnx);
+	const filled = Object.entries(cases[0].inputs).map(([name, { shape }]): [string, number[]] => {
+		const axis = inputs.get(name);
+		return [name, axis === undefined ? shape : shape.with(axis, batch)];
+	});
+	const start = { shapes: new Map(filled), values: new Map() };
+	const { shapes } = inferShapes(onnx, graph, { constants, types, start });
 	for (const [name, { shape }] of Object.entries(cases[0].outputs)) {
-		const declared = graph.outputs.find((value) => value.name === name)?.dims ?? [];
-		const axis = declared.indexOf(dim);
-		const isFixed = declared.every(
-			(size) => typeof size === "number" || own(sizes, size ?? "") !== undefined,
-		);
+		const declared = onnx.graph.outputs.find((value) => value.name === name)?.dims ?? [];
+		// Exporters give the rows of an output a name of their own.
+		const inferred = shapes.get(name) ?? [];
+		const isRows = (axis: number) => String(shape.with(axis, batch)) === String(inferred);
+		const found = upTo(shape.length).find(isRows);
+		const axis = found ?? declared.indexOf(dim);
+		const isFixed =
+			found !== undefined ||
+			declared.every((size) => typeof size === "number" || own(sizes, size ?? "") !== undefined);
 		if (shape[axis] !== rows || !(isFixed || cases.length > 1)) return null;
 		axes.set(name, axis);
 	}

@@ -168,6 +168,14 @@ describe("planProbes", () => {
 		expect(new Set(floatsOf(ask(subject(), ["determinism"], [{ x }]))).size).toBe(12);
 	});
 
+	it("asks each size for the batches at the same point too", () => {
+		const profiles = [{ batch: range(1, 8, 32), seq: range(4, 16, 64) }];
+		const x = input("x", ["batch", "seq"]);
+		const { cases } = ask(subject({ inputs: [x], profiles }), ["profile-sizes"]);
+		const sizes = cases.map(({ inputs: { x: sent } }) => sent!.shape.join(" "));
+		for (const point of ["1 4", "5 12", "8 16", "20 40", "32 64"]) expect(sizes).toContain(point);
+	});
+
 	it("skips neighbours that cannot be others", () => {
 		const ones = input("x", ["batch", 3], { generator: [{ kind: "ones" }] });
 		const skipped = { state: "skipped", why: matching(/All rows of its inputs are equal/) };
@@ -240,6 +248,16 @@ describe("judgeProbes", () => {
 			}),
 			{ numRuns: 20 },
 		);
+	});
+
+	it("finds rows that mix in a quantised network that rounding moves far", () => {
+		const int8 = planProbes(subject(), { only: [], donors: [], precision: "int8" });
+		const mixed = answer(int8, (row, { place, batch }) => {
+			const other = batch[(place + 1) % batch.length]!;
+			return row.map((value, index) => Math.sin(300 * value) + 0.3 * other[index]!);
+		});
+		const judged = judgeProbes(int8, mixed, { precision: "int8", cap: 0.05 });
+		expect(states(judged)).toMatchObject({ determinism: "agrees", neighbours: "differs" });
 	});
 
 	it("finds what an engine remembers, and at which sizes", () => {

@@ -358,6 +358,11 @@ class IExecutionContext:
         for index, value in enumerate(source):
             target[index] = value + self.engine.calls
 
+    def run_tire(self, tensor):
+        """As of a plugin whose scratch memory is right for eight calls."""
+        self.engine.calls += 1
+        self.write(tensor["name"], [value + (self.engine.calls > 8) for value in self.floats(tensor["from"])])
+
     def run_nonzero(self, tensor):
         shape = self.shapes[tensor["from"]]
         found = [index for index, value in enumerate(self.floats(tensor["from"])) if value != 0]
