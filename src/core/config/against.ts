@@ -2,6 +2,7 @@
 
 import { formatName, suggest } from "../found.ts";
 import { groupBy } from "../group.ts";
+import { listNames } from "../text/labels.ts";
 import type { EngineConfig, ModelConfig, WorkloadConfig } from "./config.ts";
 import type { Resolution } from "./source.ts";
 
@@ -20,21 +21,27 @@ export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void
 		if (against === undefined) continue;
 		const loads = new Set(workloads.map(loadOf));
 		const sibling = engines.find((other) => other.name === against);
+		const others = engines.flatMap((other) => (other.name === name ? [] : [other.name]));
 		const fault =
 			sibling === undefined
-				? "which is no engine of this model"
+				? {
+						says: "which is no engine of this model",
+						...suggest(against, others, `Name the engine that this one has to beat: ${listNames(others)}.`),
+					}
 				: chainOf(name, engines).includes(name)
-					? "which leads back to this engine"
+					? { says: "which leads back to this engine", fix: "Remove `against` from one of the engines." }
 					: sibling.workloads.some((workload) => loads.has(loadOf(workload)))
 						? null
-						: "with which it has no workload of the same sizes and streams";
+						: {
+								says: "with which it has no workload of the same sizes and streams",
+								fix: "Give both engines such a workload.",
+							};
 		if (fault === null) continue;
-		const others = engines.flatMap((other) => (other.name === name ? [] : [other.name]));
 		yield {
+			...fault,
 			pointer: `${pointer}/against`,
-			says: `is ${formatName(against)}, ${fault}`,
+			says: `is ${formatName(against)}, ${fault.says}`,
 			expected: "another engine of this model, timed at the same sizes",
-			...suggest(against, others, "Name the engine that this one has to beat, such as fp16."),
 		};
 	}
 }

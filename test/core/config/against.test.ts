@@ -8,21 +8,22 @@ const engines = (text: string, more = ""): string => `engines: { ${text} }${more
 const fp16 = "fp16: { precision: fp16 }";
 
 it.each([
+	["int8: { precision: int8, against: best }", "is no engine", "that this one has to beat: fp16."],
 	["int8: { precision: int8, against: fp61 }", 'is "fp61", which is no engine of this model', "Write fp16."],
 	[
 		"int8: { precision: int8, against: int8 }",
 		"which leads back to this engine",
-		"that this one has to beat",
+		"Remove `against` from one of the engines.",
 	],
 	[
 		"int8: { precision: int8, against: fp8 }, fp8: { precision: fp8, against: int8 }",
 		"which leads back to this engine",
-		"",
+		"Remove `against`",
 	],
 	[
 		"int8: { precision: int8, against: fp16, dims: { batch: 4 }, workloads: [{ batch: 4 }] }",
 		"with which it has no workload of the same sizes and streams",
-		"",
+		"Give both engines such a workload.",
 	],
 ])("a config is refused with the engines %s", (text, says, fix) => {
 	const dims = ", dims: { batch: { min: 1, opt: 8, max: 8 } }, workloads: [{ batch: 8 }]";
