@@ -28,12 +28,12 @@ async function openPlace(): Promise<Place> {
 	return { github, workspace: temporaryFolder(), temp: temporaryFolder() };
 }
 
-async function planPush(config: string): Promise<ActionRun> {
+async function planPush(config: string, more: Record<string, string> = {}): Promise<ActionRun> {
 	const { github, workspace, temp } = await openPlace();
 	writeProject(workspace, { "trtgate.yml": `${model}${config}` });
 	const job = { event: "push", ref: "refs/heads/main", sha: head, payload: {} } as const;
 	const env = await github.environment({ ...job, workspace, temp });
-	return runActionFolder("plan", { env, cwd: workspace });
+	return runActionFolder("plan", { env: { ...env, ...more }, cwd: workspace });
 }
 
 function jobs(names: readonly string[]): string {
@@ -135,6 +135,10 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 		],
 	});
 	expect(run.summary).toContain("Plan: 2 jobs");
+	expect(await planPush("", { GITHUB_STEP_SUMMARY: "/dev/full" })).toMatchObject({
+		exitCode: 0,
+		outputs: { count: "1" },
+	});
 });
 
 it("plan/ shows that the jobs measure where it announces them, and report/ concludes that", async () => {
