@@ -4,7 +4,14 @@ import { findAlarms } from "../../../src/history/core/alarms.ts";
 import { decide } from "../../../src/history/core/decisions.ts";
 import { renderTrend } from "../../../src/history/core/page.ts";
 import { readSeries } from "../../../src/history/core/series.ts";
-import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt } from "../../support/history-records.ts";
+import {
+	buildFacts,
+	buildRatio,
+	buildRecord,
+	buildRow,
+	hash,
+	nightAt,
+} from "../../support/history-records.ts";
 
 it("the page dates an accepted alarm by its decision, once, whatever epochs the series has", () => {
 	const records = Array.from({ length: 60 }, (_, night) => {
