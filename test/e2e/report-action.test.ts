@@ -295,7 +295,7 @@ it("report/ in a second attempt shows no result of the first for jobs that were 
 	]);
 	const { comments, checkRuns, violations } = place.github.state;
 	expect(comments.map(({ body }) => body)).toEqual([
-		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
+		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑[\s\S]*<sub>head d4e5f6a, not measured · /),
 	]);
 	expect(checkRuns.at(-1)).toMatchObject({
 		externalId: expect.stringMatching(/\/500\/2$/),
@@ -449,6 +449,15 @@ it("report/ after a fork's run says first that nobody verified its figures, and 
 	);
 });
 
+it("report/ after a fork's run that left no result says so on the pull request, and fails only if the input asks for it", async () => {
+	const place = await openFork();
+	expect(await reportAfter(place, {})).toMatchObject({ ...isLost, exitCode: 0 });
+	expect(place.github.state.comments).toMatchObject([
+		{ body: expect.stringContaining("The run left no result") },
+	]);
+	expect(await reportAfter(place, { fail: "true" })).toMatchObject(isLost);
+});
+
 it("report/ after a fork's run sets no green status if it may not create a check run", async () => {
 	const place = await openFork();
 	addResult(place, "gate", resultOf("l4"));
@@ -495,7 +504,7 @@ it("report/ after a fork's run shows each part that is none as refused", async (
 	const refused: Record<string, [Buffer, RegExp]> = {
 		"another-commit": [
 			measuredOther({ commit: "f".repeat(40) }),
-			/says that it measured commit fffffff; expected d4e5f6a/,
+			/says that it measured commit fffffff; expected d4e5f6a\.$/,
 		],
 		bomb: [holding(Buffer.alloc(70 * 1024 * 1024, 0x20)), /at most 67108864 are read/],
 		link: [holding("/etc/passwd", { mode: 0o120777 }), /symbolic link/],
