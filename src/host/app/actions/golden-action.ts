@@ -16,8 +16,7 @@ import {
 	recordModel,
 } from "../../../golden/app/action-models.ts";
 import { type GoldenProposal, proposeGoldens } from "../../../golden/app/propose-goldens.ts";
-import { log } from "../../adapters/github/log.ts";
-import { writeSummary } from "../../adapters/github/publish.ts";
+import { log, writeSummary } from "../../adapters/github/log.ts";
 import { reportError } from "./workflow-run.ts";
 
 export async function runGoldenAction(): Promise<number> {
