@@ -112,6 +112,8 @@ const slice = onInput((input, view) => {
 
 function spanOf(size: OnnxDim, start: number | null, end: number | null, step: number | null) {
 	if (typeof size !== "number" || start === null || end === null || !step) return null;
+	// Backwards to the largest integer is nothing in ONNX, and everything in ONNX Runtime.
+	if (step < 0 && end >= 2 ** 31 - 1) return null;
 	const clamp = (place: number, least: number, most: number) =>
 		Math.min(Math.max(place < 0 ? place + size : place, least), most);
 	const first = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);

@@ -1,7 +1,7 @@
 // Shapes of operators that keep, join or rearrange elements; and values computed from shapes.
 
 import { formatDims } from "../../text/escape.ts";
-import type { OnnxDim } from "../model.ts";
+import { codeOfElementType, type OnnxDim } from "../model.ts";
 import {
 	broadcast,
 	type Dims,
@@ -149,10 +149,13 @@ export const layoutRules: OperatorRules = {
 			"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
 		keepShape,
 	),
-	// A Cast to whole numbers cuts fractions off, so that only whole values stay.
-	...forEach("Cast Identity", ({ shapes: [dims = null], values: [value] }) => {
+	// A Cast to whole numbers cuts fractions off, so that only whole values stay; one to bool leaves 0 and 1.
+	...forEach("Cast Identity", ({ node, shapes: [dims = null], values: [value] }) => {
 		const isWhole = value?.every((entry) => typeof entry !== "number" || Number.isInteger(entry));
-		return value && isWhole ? { dims, value } : dims;
+		if (!value || !isWhole) return dims;
+		const isCondition = integerAttribute(node, "to", 0) === codeOfElementType("bool");
+		const toBool = (entry: OnnxDim) => (typeof entry === "number" ? Number(entry !== 0) : null);
+		return { dims, value: isCondition ? value.map(toBool) : value };
 	}),
 	...forEach("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean Mod Pow Sum Xor", broadcastAll),
 	...forEach(Object.keys(operations).join(" "), arithmetic),

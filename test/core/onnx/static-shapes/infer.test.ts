@@ -105,6 +105,20 @@ it("shapes are followed through nodes in any order, and all outputs of a dynamic
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
 });
 
+it("a cast to bool leaves 0 and 1, and a slice backwards to the largest integer stays open", () => {
+	const initializers = [
+		ints("sizes", 4, 0),
+		ints("from", 1),
+		ints("end", 2 ** 31 - 1),
+		ints("axis", 1),
+		ints("back", -1),
+	];
+	const nodes = "b = Cast<to=9>(sizes); n = Cast<to=7>(b); y = Slice(x, from, end, axis, back)";
+	const { static: known } = facts({ inputs: [value("x", [3, 5])], initializers, nodes });
+	expect(known.values.get("n")).toEqual([1, 0]);
+	expect(known.shapes.get("y")).toEqual([3, null]);
+});
+
 // Zeros and paddings become a matrix whose rows are reversed and whose columns are listed.
 it("paddings that PyTorch computes give a known shape", () => {
 	const fill = tensor({ dtype: 7, dims: [1], raw: int64s(0) });
