@@ -20,7 +20,7 @@ import {
 	unknownOf,
 } from "./operator.ts";
 
-const broadcastAll = ({ shapes }: OperatorView) => {
+export const broadcastAll = ({ shapes }: OperatorView) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
 		if (shape === null) return null;
@@ -123,7 +123,7 @@ function reshaped(input: Dims, dims: Dims, target: Dims, gap: number) {
 	return gap < 0 || want === 0 ? dims : dims.with(gap, have / want);
 }
 
-const concat = onInput((first, { node, shapes, values }) => {
+export const concat = onInput((first, { node, shapes, values }) => {
 	const axis = integerAttribute(node, "axis", 0);
 	const at = axis < 0 ? axis + first.length : axis;
 	let along: OnnxDim = 0;
@@ -146,7 +146,7 @@ export const layoutRules: OperatorRules = {
 			"Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization IsInf IsNaN LayerNormalization " +
 			"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg PRelu QuantizeLinear RMSNormalization " +
 			"RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh " +
-			"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
+			"SimplifiedLayerNormalization Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
 		keepShape,
 	),
 	// A Cast to whole numbers cuts fractions off, so that only whole values stay; one to bool leaves 0 and 1.

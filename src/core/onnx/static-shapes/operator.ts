@@ -183,11 +183,13 @@ function windowAt(
 	};
 }
 
-const pool = onInput((input, { node }) => {
+export const pool = onInput((input, { node }) => {
 	const kernel = integersAttribute(node, "kernel_shape") ?? [];
 	const dims = [...input.slice(0, 2), ...slid(node, input.slice(2), kernel)];
 	return { dims, more: [dims] };
 });
+
+export const globalPool = onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1)));
 
 /** Input [N, C, …], weights [M, C / group, …], or [C, M / group, …] of a transposed convolution. */
 function convolution(isTransposed: boolean) {
@@ -232,9 +234,6 @@ export const productRules: OperatorRules = {
 	QLinearConv: withSecond(conv, 3),
 	ConvTranspose: convolution(true),
 	...forEach("AveragePool LpPool MaxPool", pool),
-	...forEach(
-		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
-		onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1))),
-	),
+	...forEach("GlobalAveragePool GlobalLpPool GlobalMaxPool", globalPool),
 	...forEach("GRU LSTM RNN", recurrent),
 };
