@@ -218,3 +218,10 @@ it("trtgate diff reads a result's engines and draws their groups of ONNX nodes",
 		groups: expect.arrayContaining([expect.objectContaining({ label: block })]),
 	});
 });
+
+it("trtgate explain gives JSON of a result that explains nothing, too", async () => {
+	const cwd = temporaryFolder();
+	cpSync("golden-schema/examples/result/valid/all-green.json", join(cwd, "result.json"));
+	const { stdout } = await runCli(["explain", ".", "--format", "json"], { cwd });
+	expect(JSON.parse(stdout)).toEqual({ comparisons: [] });
+});
