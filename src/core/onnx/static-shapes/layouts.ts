@@ -16,6 +16,7 @@ import {
 	type OperatorRule,
 	type OperatorRules,
 	type OperatorView,
+	onAxis,
 	onInput,
 	unknownOf,
 } from "./operator.ts";
@@ -123,15 +124,13 @@ function reshaped(input: Dims, dims: Dims, target: Dims, gap: number) {
 	return gap < 0 || want === 0 ? dims : dims.with(gap, have / want);
 }
 
-export const concat = onInput((first, { node, shapes, values }) => {
-	const axis = integerAttribute(node, "axis", 0);
-	const at = axis < 0 ? axis + first.length : axis;
+export const concat = onAxis(0, (first, at, { shapes, values }) => {
 	let along: OnnxDim = 0;
 	for (const shape of shapes) {
 		if (!shape) return null;
 		const isOdd =
 			shape.length !== first.length || shape.some((dim, each) => each !== at && differ(dim, first[each]));
-		if (isOdd) return `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${axis}`;
+		if (isOdd) return `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${at}`;
 		const size: OnnxDim = shape[at] ?? null;
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
 	}

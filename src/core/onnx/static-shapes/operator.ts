@@ -34,6 +34,17 @@ export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => Ope
 	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : null));
 }
 
+export function onAxis(
+	fallback: number,
+	rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult,
+): OperatorRule {
+	return onInput((input, view) => {
+		const stated = integerAttribute(view.node, "axis", fallback);
+		const axis = axisIn(stated, input.length);
+		return axis === null ? `takes axis ${stated} of ${formatDims(input)}` : rule(input, axis, view);
+	});
+}
+
 export function forEach<Rule>(operators: string, rule: Rule): Readonly<Record<string, Rule>> {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
