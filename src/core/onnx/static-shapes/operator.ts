@@ -41,7 +41,9 @@ export function onAxis(
 	return onInput((input, view) => {
 		const stated = integerAttribute(view.node, "axis", fallback);
 		const axis = axisIn(stated, input.length);
-		return axis === null ? `takes axis ${stated} of ${formatDims(input)}` : rule(input, axis, view);
+		return axis === null
+			? `takes axis ${stated} of ${formatDims(input)}, which has ${input.length}`
+			: rule(input, axis, view);
 	});
 }
 

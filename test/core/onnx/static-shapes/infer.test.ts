@@ -90,7 +90,7 @@ it.each<[op: string, inputs: string, fault: string, target?: number[]]>([
 	["Transpose<perm=[0, 2, 1]>", "2 4", "permutes 3 axes"],
 	["Squeeze", "2 4", "takes axes 1 out of [2, 4]", [1]],
 	["Split<axis=1>", "2 9", "splits axis 1 of [2, 9] into 2 + 6", [2, 6]],
-	["Concat<axis=2>", "2 4, 2 4", "takes axis 2 of [2, 4]"],
+	["Concat<axis=2>", "2 4, 2 4", "takes axis 2 of [2, 4], which has 2"],
 	["Gather<axis=-3>", "2 4, 1", "takes axis -3 of [2, 4]"],
 	["Pad", "2 9", "pads [2, 9] by 2 numbers", [1, 1]],
 	["LSTM", "7 1 4, 1 20 3, 1 20 5", "for inputs of size 3"],
