@@ -74,6 +74,24 @@ it("trtgate diff accepts layers only, a single file, and a model beside them", a
 	expect(await page()).toContain("graph of the head");
 });
 
+it("trtgate diff names engines that only one side has", async () => {
+	const cwd = engineFolders("same-model");
+	for (const [arm, other] of [
+		["base", "old"],
+		["head", "new"],
+	] as const) {
+		for (const name of ["det", other])
+			cpSync(join(cwd, arm), join(cwd, "all", arm, name), { recursive: true });
+	}
+	const { stdout, stderr } = await runCli(["diff", "base", "head"], { cwd: join(cwd, "all") });
+	expect(stdout).toMatch(/^base → head: det\n/);
+	expect(stderr).toBe('Not compared, because only one side has them: "old", "new".\n');
+	for (const arm of ["base", "head"])
+		cpSync(join(cwd, arm), join(cwd, "all", arm, "seg"), { recursive: true });
+	const timed = await runCli(["diff", "base", "head", "--engine-ms", "1,2"], { cwd: join(cwd, "all") });
+	expect(timed.stderr).toContain("--engine-ms gives the times of one engine; here are 2.");
+});
+
 it("trtgate diff reads the files of TensorRT Engine Explorer, and what whole inferences take", async () => {
 	const cwd = engineFolders("slower-head");
 	const expected = (await runCli(["diff", "base", "head", "--engine-ms", "0.0279,0.02903"], { cwd })).stdout;
@@ -102,6 +120,7 @@ const otherProfile =
 	'[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, "averageMs" : 1, "medianMs" : 1, "percentage" : 1 }\n]\n';
 
 it.each<[string, readonly string[], Files, RegExp]>([
+	["three times", ["diff", "base", "head", "--engine-ms", "1,2,3"], {}, /two times such as 0\.569,0\.606/],
 	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
 	[
 		"a path that leads nowhere",
@@ -198,4 +217,11 @@ it("trtgate diff reads a result's engines and draws their groups of ONNX nodes",
 	expect(diff.graph).toMatchObject({
 		groups: expect.arrayContaining([expect.objectContaining({ label: block })]),
 	});
+});
+
+it("trtgate explain gives JSON of a result that explains nothing, too", async () => {
+	const cwd = temporaryFolder();
+	cpSync("golden-schema/examples/result/valid/all-green.json", join(cwd, "result.json"));
+	const { stdout } = await runCli(["explain", ".", "--format", "json"], { cwd });
+	expect(JSON.parse(stdout)).toEqual({ comparisons: [] });
 });

@@ -21,7 +21,7 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	if (result !== null) {
 		const explained = await explainedRows(result, terminal.cwd);
 		terminal.out(
-			explained.length === 0
+			explained.length === 0 && format !== "json"
 				? `${result} explains no workload: none changed, or its engines were not profiled.\n`
 				: renderDiffs(explained, format, `trtgate explain ${path}`),
 		);

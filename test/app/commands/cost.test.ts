@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { expect, it } from "vitest";
 import { cost } from "../../../src/app/commands/cost.ts";
+import { renderCosts } from "../../../src/core/report/sections/graph-costs.ts";
 import { expectSchema } from "../../support/expect-schema.ts";
 import { expectFault } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
@@ -30,6 +31,27 @@ it("two models: each figure of base and head, and the changed nodes by name", as
 	const text = await run(...two);
 	expect(text).toContain("multiply-adds  17.7 M → 56.6 M (+220 %)");
 	expect(text).toContain("block1 9.44 M → 37.7 M multiply-adds: weights 4,640 → 18,464");
+});
+
+const costs = (multiplyAdds: number, unknownNodes: number) => ({
+	path: "m.onnx",
+	shapes: {},
+	figures: {
+		...{ nodes: 9, multiplyAdds, unknownNodes, parameters: 1, weightBytes: 4 },
+		...{ activationBytes: 4, tensors: 2, unknownTensors: 0 },
+	},
+	operators: [],
+	nodes: [],
+});
+
+it.each([
+	[costs(1000, 0), costs(11, 3), "1,000 → ≥ 11\n"],
+	[costs(1000, 3), costs(1100, 0), "≥ 1,000 → 1,100\n"],
+	[costs(1000, 0), costs(1100, 3), "1,000 → ≥ 1,100 (+10.0 %)\n"],
+	[costs(1000, 3), costs(900, 0), "≥ 1,000 → 900 (−10.0 %)\n"],
+	[costs(1000, 3), costs(900, 3), "≥ 1,000 → ≥ 900 (−10.0 %)\n"],
+])("a change of lower bounds has a share only if it is at least that: $2", (base, head, expected) => {
+	expect(renderCosts({ head, base }, 1)).toContain(`multiply-adds  ${expected}`);
 });
 
 it("JSON has the figures, the operators and every node that costs something", async () => {

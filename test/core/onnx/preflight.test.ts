@@ -82,6 +82,12 @@ const rows: [`${FindingCode} ${Severity} ${Severity}`, string, ModelInit?][] = [
 	["operator-signature error -", "y = Relu<slope=1>(x)"],
 	["operator-signature error -", "y = Concat(x, x)"],
 	["operator-signature error -", "y = Relu(x, x)"],
+	["operator-signature error -", "c = Constant(); y = Add(x, c)"],
+	[
+		"operator-signature error -",
+		"a number in an old Constant of a subgraph",
+		{ nodes: nodes("y = If<then_branch=$0>(x)", branch("r = Constant<value_int=1>()")), opsets: { "": 11 } },
+	],
 	[
 		"operator-kernel error -",
 		"an operator without a kernel in its opset",
@@ -239,6 +245,10 @@ it("finds every code at least once in these tables", () => {
 it.each<[string, ModelInit]>([
 	["a plain model", {}],
 	["nodes in any order", { nodes: "y = Relu(a); a = Exp(x)" }],
+	[
+		"a number in an old Constant",
+		{ nodes: "c = Constant<value_int=1>(); y = Add(x, x)", opsets: { "": 11 } },
+	],
 	["optional inputs and outputs left out", { nodes: "y, = Clip(x, , w)", initializers: [weight("w", [])] }],
 	[
 		"old files that list weights as inputs",

@@ -84,12 +84,16 @@ function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies)
 	const [least, other] = ran.sort((one, two) => leastOf(one) - leastOf(two));
 	if (least === undefined) return null;
 	if (other === undefined) return { ...least, result: resultOf(least.outputs) };
-	const differs = leastOf(other) !== leastOf(least) || other.peakBytes !== least.peakBytes;
-	const why = `depends on data which branch runs: ${leastOf(least)} or ${leastOf(other)} multiply-adds`;
+	const [one, two] = [least, other].map((branch) => {
+		const isOpen = branch.nodes.some(({ multiplyAdds }) => multiplyAdds === null);
+		return `${isOpen ? "at least " : ""}${leastOf(branch)}`;
+	});
+	const why = `depends on data which branch runs: ${one} or ${two} multiply-adds`;
 	return {
 		...least,
 		peakBytes: Math.min(least.peakBytes, other.peakBytes),
-		nodes: [...least.nodes, ...(differs ? [unknownAt(node, why)] : [])],
+		unknownTensors: least.unknownTensors + (least.peakBytes === other.peakBytes ? 0 : 1),
+		nodes: [...least.nodes, ...(one === two ? [] : [unknownAt(node, why)])],
 		result: resultOf(common(least.outputs, other.outputs)),
 	};
 }

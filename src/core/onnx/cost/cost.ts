@@ -50,9 +50,9 @@ export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGrap
 	const bodies = bodiesIn(scopes);
 	const types = inferTypes(model, scopes, {
 		constants,
-		others: (node, [first = null], typesOf) => {
+		others: (node, given, typesOf) => {
 			const [body] = bodies.get(node)?.values() ?? [];
-			return body === undefined ? [typeOfOther(node, first)] : typesOfControl(node, typesOf(body));
+			return body === undefined ? [typeOfOther(node, given)] : typesOfControl(node, typesOf(body));
 		},
 	});
 	const weights = weightsOf(original);

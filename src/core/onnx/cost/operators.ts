@@ -4,17 +4,20 @@
 // (onnx.ai/onnx/operators; com.microsoft: ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
 // element of the output: padding counts, biases do not. All other operators count as none.
 import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
+import { broadcastAll, concat } from "../static-shapes/layouts.ts";
 import {
 	conv,
 	type Dims,
 	elementsOf,
 	forEach,
 	gemm,
+	globalPool,
 	integerAttribute,
 	integersAttribute,
 	keepShape,
 	matMul,
 	type OperatorRule,
+	pool,
 	slid,
 	textAttribute,
 	withSecond,
@@ -212,6 +215,16 @@ const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 		? [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))]
 		: null;
 
+/** Scale and zero point of the output, then each part with its own. */
+const quantisedConcat: OperatorRule = (view) => {
+	const shapes = view.shapes.filter((_, at) => at > 1 && at % 3 === 2);
+	return concat({ ...view, shapes, values: shapes.map(() => null) });
+};
+
+function channelsFirst(rule: OperatorRule): OperatorRule {
+	return (view) => (integerAttribute(view.node, "channels_last", 0) === 0 ? rule(view) : null);
+}
+
 const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => NaN };
 const elementwise: Operator = { ...none, shape: keepShape };
@@ -241,6 +254,10 @@ const microsoft = new Map(
 		MatMulNBits: packedProduct,
 		MultiHeadAttention: multiHeadAttention,
 		QAttention: packedAttention(8),
+		QLinearAveragePool: { ...none, shape: channelsFirst(pool) },
+		QLinearConcat: { ...none, shape: quantisedConcat },
+		QLinearGlobalAveragePool: { ...none, shape: channelsFirst(globalPool) },
+		...forEach("QLinearAdd QLinearMul", { ...none, shape: withSecond(broadcastAll, 3) }),
 		QGemm: { ...product, shape: withSecond(gemm, 3) },
 		...forEach(
 			"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +
@@ -252,9 +269,13 @@ const microsoft = new Map(
 
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
-export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
+export function typeOfOther(
+	{ domain, op }: OnnxNode,
+	[first = null, second = null]: readonly (OnnxDType | null)[],
+): OnnxDType | null {
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
 		return null;
+	if (op === "QLinearConcat") return second;
 	return dequantising.has(op) ? "float" : first;
 }
 

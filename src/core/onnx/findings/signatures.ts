@@ -63,8 +63,10 @@ function judge(use: Use) {
 	return found.length > 0 ? found : kernelFaults(use);
 }
 
-function attributeFaults({ signature: { attributes, required }, node }: Use) {
+function attributeFaults({ signature: { attributes, required }, node, scope }: Use) {
 	const names = node.attributes.map(({ name }) => name);
+	// ONNX Runtime makes initialisers of these before it checks attributes.
+	if (node.op === "Constant" && scope.kind !== "subgraph") return names.length > 0 ? [] : ["has no value"];
 	const unknown = names.filter((name) => !attributes.has(name));
 	const missing = required.filter((name) => !names.includes(name));
 	return [

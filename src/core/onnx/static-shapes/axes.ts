@@ -10,9 +10,9 @@ import {
 	integerAttribute,
 	listOf,
 	numbers,
-	type OperatorResult,
 	type OperatorRules,
 	type OperatorView,
+	onAxis,
 	onInput,
 	onTwo,
 	scaled,
@@ -23,13 +23,6 @@ import {
 function axesIn(axes: readonly number[], rank: number) {
 	const found = axes.map((axis) => axisIn(axis, rank)).filter((axis) => axis !== null);
 	return found.length === axes.length ? new Set(found) : null;
-}
-
-function onAxis(fallback: number, rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult) {
-	return onInput((input, view) => {
-		const axis = axisIn(integerAttribute(view.node, "axis", fallback), input.length);
-		return axis === null ? null : rule(input, axis, view);
-	});
 }
 
 function sameElements({ values: [value] }: OperatorView, dims: Dims) {
@@ -112,6 +105,8 @@ const slice = onInput((input, view) => {
 
 function spanOf(size: OnnxDim, start: number | null, end: number | null, step: number | null) {
 	if (typeof size !== "number" || start === null || end === null || !step) return null;
+	// Backwards to the largest integer is nothing in ONNX, and everything in ONNX Runtime.
+	if (step < 0 && end >= 2 ** 31 - 1) return null;
 	const clamp = (place: number, least: number, most: number) =>
 		Math.min(Math.max(place < 0 ? place + size : place, least), most);
 	const first = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);
@@ -129,6 +124,8 @@ const split = onAxis(0, (input, axis, view) => {
 		const whole = parts.reduce((sum, part) => sum + part, 0);
 		if (differ(size, whole)) return `splits axis ${axis} of ${formatDims(input)} into ${parts.join(" + ")}`;
 	} else if (parts === "absent" && typeof size === "number") {
+		if (view.opset < 18 && size % count !== 0)
+			return `splits axis ${axis} of ${formatDims(input)} into ${count} equal parts`;
 		const share = Math.ceil(size / count);
 		sizes = Array.from({ length: count }, (_, index) => Math.max(0, Math.min(share, size - index * share)));
 	}

@@ -1,7 +1,7 @@
 // Shapes of operators that keep, join or rearrange elements; and values computed from shapes.
 
 import { formatDims } from "../../text/escape.ts";
-import type { OnnxDim } from "../model.ts";
+import { codeOfElementType, type OnnxDim } from "../model.ts";
 import {
 	broadcast,
 	type Dims,
@@ -16,11 +16,12 @@ import {
 	type OperatorRule,
 	type OperatorRules,
 	type OperatorView,
+	onAxis,
 	onInput,
 	unknownOf,
 } from "./operator.ts";
 
-const broadcastAll = ({ shapes }: OperatorView) => {
+export const broadcastAll = ({ shapes }: OperatorView) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
 		if (shape === null) return null;
@@ -123,15 +124,13 @@ function reshaped(input: Dims, dims: Dims, target: Dims, gap: number) {
 	return gap < 0 || want === 0 ? dims : dims.with(gap, have / want);
 }
 
-const concat = onInput((first, { node, shapes, values }) => {
-	const axis = integerAttribute(node, "axis", 0);
-	const at = axis < 0 ? axis + first.length : axis;
+export const concat = onAxis(0, (first, at, { shapes, values }) => {
 	let along: OnnxDim = 0;
 	for (const shape of shapes) {
 		if (!shape) return null;
 		const isOdd =
 			shape.length !== first.length || shape.some((dim, each) => each !== at && differ(dim, first[each]));
-		if (isOdd) return `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${axis}`;
+		if (isOdd) return `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${at}`;
 		const size: OnnxDim = shape[at] ?? null;
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
 	}
@@ -146,13 +145,16 @@ export const layoutRules: OperatorRules = {
 			"Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization IsInf IsNaN LayerNormalization " +
 			"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg PRelu QuantizeLinear RMSNormalization " +
 			"RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh " +
-			"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
+			"SimplifiedLayerNormalization Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
 		keepShape,
 	),
-	// A Cast to whole numbers cuts fractions off, so that only whole values stay.
-	...forEach("Cast Identity", ({ shapes: [dims = null], values: [value] }) => {
+	// A Cast to whole numbers cuts fractions off, so that only whole values stay; one to bool leaves 0 and 1.
+	...forEach("Cast Identity", ({ node, shapes: [dims = null], values: [value] }) => {
 		const isWhole = value?.every((entry) => typeof entry !== "number" || Number.isInteger(entry));
-		return value && isWhole ? { dims, value } : dims;
+		if (!value || !isWhole) return dims;
+		const isCondition = integerAttribute(node, "to", 0) === codeOfElementType("bool");
+		const toBool = (entry: OnnxDim) => (typeof entry === "number" ? Number(entry !== 0) : null);
+		return { dims, value: isCondition ? value.map(toBool) : value };
 	}),
 	...forEach("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean Mod Pow Sum Xor", broadcastAll),
 	...forEach(Object.keys(operations).join(" "), arithmetic),

@@ -34,6 +34,19 @@ export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => Ope
 	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : null));
 }
 
+export function onAxis(
+	fallback: number,
+	rule: (input: Dims, axis: number, view: OperatorView) => OperatorResult,
+): OperatorRule {
+	return onInput((input, view) => {
+		const stated = integerAttribute(view.node, "axis", fallback);
+		const axis = axisIn(stated, input.length);
+		return axis === null
+			? `takes axis ${stated} of ${formatDims(input)}, which has ${input.length}`
+			: rule(input, axis, view);
+	});
+}
+
 export function forEach<Rule>(operators: string, rule: Rule): Readonly<Record<string, Rule>> {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
@@ -183,11 +196,13 @@ function windowAt(
 	};
 }
 
-const pool = onInput((input, { node }) => {
+export const pool = onInput((input, { node }) => {
 	const kernel = integersAttribute(node, "kernel_shape") ?? [];
 	const dims = [...input.slice(0, 2), ...slid(node, input.slice(2), kernel)];
 	return { dims, more: [dims] };
 });
+
+export const globalPool = onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1)));
 
 /** Input [N, C, …], weights [M, C / group, …], or [C, M / group, …] of a transposed convolution. */
 function convolution(isTransposed: boolean) {
@@ -232,9 +247,6 @@ export const productRules: OperatorRules = {
 	QLinearConv: withSecond(conv, 3),
 	ConvTranspose: convolution(true),
 	...forEach("AveragePool LpPool MaxPool", pool),
-	...forEach(
-		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
-		onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1))),
-	),
+	...forEach("GlobalAveragePool GlobalLpPool GlobalMaxPool", globalPool),
 	...forEach("GRU LSTM RNN", recurrent),
 };

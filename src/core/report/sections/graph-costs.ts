@@ -25,23 +25,25 @@ const graphFigures = [
 
 type Figure = (typeof graphFigures)[number][1];
 
+/** How many nodes or tensors a figure leaves out, which makes it a lower bound. */
+function leftOut({ unknownNodes, unknownTensors }: GraphFigures, figure: Figure) {
+	if (figure === "multiplyAdds") return unknownNodes;
+	return figure === "activationBytes" ? unknownTensors : 0;
+}
+
 function figureText(figures: GraphFigures, figure: Figure) {
-	const { unknownNodes, unknownTensors } = figures;
-	const unknown = {
-		multiplyAdds: unknownNodes,
-		activationBytes: unknownTensors,
-		parameters: 0,
-		weightBytes: 0,
-	};
 	const format = figure.endsWith("Bytes") ? formatBytes : formatLarge;
-	return `${unknown[figure] > 0 ? "≥ " : ""}${format(figures[figure])}`;
+	return `${leftOut(figures, figure) > 0 ? "≥ " : ""}${format(figures[figure])}`;
 }
 
 function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure) {
 	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
 	const change = head[figure] / base[figure] - 1;
 	const digits = Math.abs(change) < 5e-4 ? 2 : 1;
-	const share = base[figure] === 0 ? "" : ` (${formatPercent(change, { sign: true, digits })})`;
+	// Less of a lower bound is not known to be less.
+	const isTold =
+		leftOut(base, figure) === leftOut(head, figure) || leftOut(change > 0 ? base : head, figure) === 0;
+	const share = base[figure] === 0 || !isTold ? "" : ` (${formatPercent(change, { sign: true, digits })})`;
 	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
 }
 

@@ -68,6 +68,48 @@ it("an If counts as its cheaper branch, and is named, if its condition is unknow
 	expect(figures(count(init, { c: 0 }))).toEqual([32, 0]);
 });
 
+it.each([
+	["t = MatMul(x, w)", "h = Relu(x); e = MatMul(h, w)", [32, 0], 1, []],
+	["t = Relu(x)", "n = NonZero(x); f = Cast<to=1>(n); e = MatMul(f, f)", [0, 1], 2, ["0 or at least 0"]],
+	["t = MatMul(x, w)", "e = MatMul(x, w)", [32, 0], 0, []],
+])("an If of %s or %s is as known as both", (then, other, expected, unknownTensors, why) => {
+	const branch = (text: string, output: string) =>
+		graph({ nodes: text, inputs: [], outputs: [value(output, null)], name: output });
+	const gate = "y = If<then_branch=$0, else_branch=$1>(c)";
+	const cost = count({
+		inputs: [value("x", [2, 4]), value("c", [], 9)],
+		nodes: nodes(gate, branch(then, "t"), branch(other, "e")),
+	});
+	expect([figures(cost), cost.unknownTensors]).toEqual([expected, unknownTensors]);
+	expect(reasons(cost)).toEqual(why.map((text) => expect.stringContaining(text)));
+});
+
+it("operators of ONNX Runtime's QOperator format pass shapes and types on", () => {
+	const quantised = (name: string, dims: number[]) => value(name, dims, 2);
+	const cost = count({
+		inputs: [quantised("q", [2, 3, 4, 4]), quantised("b", [3, 1, 1])],
+		opsets: { "": 17, "com.microsoft": 1 },
+		initializers: [
+			tensor({ name: "s", raw: floats(1) }),
+			tensor({ name: "z", dtype: 2, raw: new Uint8Array(1) }),
+			tensor({ name: "k", dtype: 2, dims: [5, 6, 3, 3], raw: new Uint8Array(270) }),
+		],
+		nodes: `a = com.microsoft.QLinearAdd(b, s, z, q, s, z, s, z); m = com.microsoft.QLinearMul(a, s, z, b, s, z, s, z);
+		c = com.microsoft.QLinearConcat<axis=1>(s, z, a, s, z, m, s, z);
+		p = com.microsoft.QLinearAveragePool<kernel_shape=[2, 2]>(c, s, z, s, z);
+		v = QLinearConv(p, s, z, k, s, z, s, z); y = com.microsoft.QLinearGlobalAveragePool(v, s, z, s, z)`,
+	});
+	expect([...figures(cost), cost.unknownTensors]).toEqual([2 * 5 * 6 * 9, 0, 0]);
+	expect(cost.nodes.map(({ output }) => output)).toEqual([
+		[2, 3, 4, 4],
+		[2, 3, 4, 4],
+		[2, 6, 4, 4],
+		[2, 6, 3, 3],
+		[2, 5, 1, 1],
+		[2, 5, 1, 1],
+	]);
+});
+
 function loopOver(inner: readonly Uint8Array[], size: number | null, output: string) {
 	const body = graph({
 		name: "b",

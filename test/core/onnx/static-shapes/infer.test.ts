@@ -90,6 +90,8 @@ it.each<[op: string, inputs: string, fault: string, target?: number[]]>([
 	["Transpose<perm=[0, 2, 1]>", "2 4", "permutes 3 axes"],
 	["Squeeze", "2 4", "takes axes 1 out of [2, 4]", [1]],
 	["Split<axis=1>", "2 9", "splits axis 1 of [2, 9] into 2 + 6", [2, 6]],
+	["Concat<axis=2>", "2 4, 2 4", "takes axis 2 of [2, 4], which has 2"],
+	["Gather<axis=-3>", "2 4, 1", "takes axis -3 of [2, 4]"],
 	["Pad", "2 9", "pads [2, 9] by 2 numbers", [1, 1]],
 	["LSTM", "7 1 4, 1 20 3, 1 20 5", "for inputs of size 3"],
 ])("%s of %s cannot be right: %s", (op, inputs, fault, target) => {
@@ -103,6 +105,28 @@ it("shapes are followed through nodes in any order, and all outputs of a dynamic
 	const { static: known, types } = facts({ inputs: [value("x", ["b", 3, 8, 8], 10)], initializers, nodes });
 	expect(Object.fromEntries(known.shapes)).toMatchObject({ q: ["b", 3, 8, 8], scale: [], c: ["b", 6, 6, 6] });
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
+});
+
+it("a cast to bool leaves 0 and 1, and a slice backwards to the largest integer stays open", () => {
+	const initializers = [
+		ints("sizes", 4, 0),
+		ints("from", 1),
+		ints("end", 2 ** 31 - 1),
+		ints("axis", 1),
+		ints("back", -1),
+	];
+	const nodes = "b = Cast<to=9>(sizes); n = Cast<to=7>(b); y = Slice(x, from, end, axis, back)";
+	const { static: known } = facts({ inputs: [value("x", [3, 5])], initializers, nodes });
+	expect(known.values.get("n")).toEqual([1, 0]);
+	expect(known.shapes.get("y")).toEqual([3, null]);
+});
+
+it.each([
+	[13, ["splits axis 1 of [2, 9] into 2 equal parts"]],
+	[18, []],
+])("parts without stated sizes are equal in opset %i, but for the last since 18", (opset, expected) => {
+	const init = { inputs: [value("x", [2, 9])], nodes: "y, z = Split<axis=1>(x)", opsets: { "": opset } };
+	expect(facts(init).static.faults.map(({ what }) => what)).toEqual(expected);
 });
 
 // Zeros and paddings become a matrix whose rows are reversed and whose columns are listed.
