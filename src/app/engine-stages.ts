@@ -5,7 +5,7 @@ import { maxSizes } from "../core/compare/sweep.ts";
 import type { WorkloadConfig } from "../core/config/config.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { groupBy } from "../core/group.ts";
-import { listNames, present } from "../core/text/labels.ts";
+import { capitalize, listNames, present } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
 import { probe } from "../golden/stages/probe.ts";
@@ -171,7 +171,7 @@ function whyNoBase(
 	{ workload }: TimedWorkload,
 	{ input, prepared, seen }: RunContext,
 ): Pick<Comparison, "verdict" | "reason"> {
-	if (input.noBase !== undefined) return { verdict: "missing", reason: input.noBase };
+	if (input.noBase !== undefined) return { verdict: "missing", reason: `${capitalize(input.noBase)}.` };
 	const { baseDiffers: difference, baseHoldsOtherSizes } = seen().shapes.get(workload.id) ?? {};
 	if (baseHoldsOtherSizes) return { verdict: "missing", reason: `New: ${difference}.` };
 	const notComparable = (reason: string) => ({ verdict: "not-comparable", reason }) as const;

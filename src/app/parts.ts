@@ -1,7 +1,7 @@
 // Finds the run that a report is about, by asking GitHub: measured code may have written the rest. Reads the results of
 // its jobs from artifacts, which are untrusted, or from folders.
 import { readdir, stat } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { readInputText } from "../adapters/process/input-file.ts";
 import { inNewFolder } from "../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
@@ -20,9 +20,16 @@ const maxResultBytes = inputKinds.result.maxBytes;
 const maxTextBytes = 512 * 1024 * 1024;
 const maxParts = 300;
 
-/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid if there is none. */
-export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
-	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
+/**
+ * Each folder holds a result.json, or folders that do; an earlier merge into `outFolder` is no part.
+ * @throws ConfigError result-invalid if there is none.
+ */
+export async function readParts(
+	folders: readonly string[],
+	{ cwd, outFolder }: { cwd: string; outFolder: string },
+): Promise<PartInput[]> {
+	const listed = await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder), outFolder)));
+	const found = [...new Set(listed.flat())];
 	if (found.length === 0)
 		throw new ConfigError({
 			code: "result-invalid",
@@ -37,18 +44,24 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 		});
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
+	const names = found.map((folder) => basename(folder));
 	for (const folder of found)
 		parts.push({
-			name: basename(folder),
+			// `a/trtgate-out` and `b/trtgate-out` are two parts.
+			name:
+				names.filter((name) => name === basename(folder)).length > 1
+					? relative(cwd, folder)
+					: basename(folder),
 			content: await readContent(join(folder, reportFiles.result), budget),
 		});
 	return parts;
 }
 
-async function partFolders(folder: string) {
+async function partFolders(folder: string, outFolder: string) {
 	if (await hasResult(folder)) return [folder];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-	const inside = entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
+	const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
+	const inside = folders.filter((path) => path !== outFolder);
 	const withResult = await Promise.all(inside.map(async (path) => ((await hasResult(path)) ? [path] : [])));
 	return withResult.flat().sort();
 }

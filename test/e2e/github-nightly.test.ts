@@ -117,6 +117,8 @@ it("a night whose history raises an alarm adds its record to the branch, and nam
 	expect(paths(), second.run.stdout + second.run.stderr).toHaveLength(32);
 	const [, outcome] = /<title>trtgate: ([\w ]+), /.exec(shownBadge()) ?? [];
 	expect(outcome).toBe(second.result().outcome === "fail" ? "failed" : "passed with warnings");
-	expect(play.github.state.issues[0]?.body).toMatch(/, trend: .* slower since /);
+	expect(play.github.state.issues[0]?.body).toMatch(
+		/, trend: .* slower since .*\n\nCause: the change \(.*\)\. It began between \w{7} and \w{7}: `trtgate run --base \w+ --head \w+ --only net\/fp16`\./,
+	);
 	expect(play.github.state.violations).toEqual([]);
 });

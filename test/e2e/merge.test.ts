@@ -33,6 +33,18 @@ it("trtgate report --merge merges a folder of folders, or several folders, and w
 	expect(one).toBe(merged);
 });
 
+it("trtgate report --merge takes neither its own earlier result nor a folder's name for a fault", async () => {
+	const root = folders(["l4/trtgate-out", "h200/trtgate-out"]);
+	for (const _ of [1, 2]) {
+		const run = await report(root, "--merge", ".", "parts/l4", "parts/h200");
+		expectExit(run, 0);
+		expect(run.stdout).toContain("all 2 merged");
+	}
+	const again = await report(root, "trtgate-merged/result.json");
+	expectExit(again, 0);
+	expect(again.stderr).toContain(join(root, "trtgate-merged/report.html"));
+});
+
 it("trtgate report --merge names what the plan expects and did not come, and exits as for a fault of the runner", async () => {
 	const plan = { include: ["l4", "orin"].map((name) => ({ name, artifact: `trtgate-${name}` })) };
 	const root = writeProject(folders(["trtgate-l4"]), { "plan.json": JSON.stringify(plan) });

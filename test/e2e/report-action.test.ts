@@ -28,12 +28,18 @@ async function openPlace(): Promise<Place> {
 	return { github, workspace: temporaryFolder(), temp: temporaryFolder() };
 }
 
-async function planPush(config: string): Promise<ActionRun> {
+/** @param summary in place of the runner's file, in a process of its own. */
+async function planPush(config: string, summary?: string): Promise<ActionRun> {
 	const { github, workspace, temp } = await openPlace();
 	writeProject(workspace, { "trtgate.yml": `${model}${config}` });
 	const job = { event: "push", ref: "refs/heads/main", sha: head, payload: {} } as const;
 	const env = await github.environment({ ...job, workspace, temp });
-	return runActionFolder("plan", { env, cwd: workspace });
+	const own = summary === undefined ? {} : { timeoutMs: 60_000 };
+	return runActionFolder("plan", {
+		env: { ...env, ...(summary !== undefined && { GITHUB_STEP_SUMMARY: summary }) },
+		cwd: workspace,
+		...own,
+	});
 }
 
 function jobs(names: readonly string[]): string {
@@ -135,6 +141,10 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 		],
 	});
 	expect(run.summary).toContain("Plan: 2 jobs");
+	expect(await planPush("", "/dev/full")).toMatchObject({
+		exitCode: 0,
+		outputs: { count: "1" },
+	});
 });
 
 it("plan/ shows that the jobs measure where it announces them, and report/ concludes that", async () => {
@@ -291,7 +301,7 @@ it("report/ in a second attempt shows no result of the first for jobs that were 
 	]);
 	const { comments, checkRuns, violations } = place.github.state;
 	expect(comments.map(({ body }) => body)).toEqual([
-		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
+		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑[\s\S]*<sub>head d4e5f6a, not measured · /),
 	]);
 	expect(checkRuns.at(-1)).toMatchObject({
 		externalId: expect.stringMatching(/\/500\/2$/),
@@ -445,6 +455,15 @@ it("report/ after a fork's run says first that nobody verified its figures, and 
 	);
 });
 
+it("report/ after a fork's run that left no result says so on the pull request, and fails only if the input asks for it", async () => {
+	const place = await openFork();
+	expect(await reportAfter(place, {})).toMatchObject({ ...isLost, exitCode: 0 });
+	expect(place.github.state.comments).toMatchObject([
+		{ body: expect.stringContaining("The run left no result") },
+	]);
+	expect(await reportAfter(place, { fail: "true" })).toMatchObject(isLost);
+});
+
 it("report/ after a fork's run sets no green status if it may not create a check run", async () => {
 	const place = await openFork();
 	addResult(place, "gate", resultOf("l4"));
@@ -491,7 +510,7 @@ it("report/ after a fork's run shows each part that is none as refused", async (
 	const refused: Record<string, [Buffer, RegExp]> = {
 		"another-commit": [
 			measuredOther({ commit: "f".repeat(40) }),
-			/says that it measured commit fffffff; expected d4e5f6a/,
+			/says that it measured commit fffffff; expected d4e5f6a\.$/,
 		],
 		bomb: [holding(Buffer.alloc(70 * 1024 * 1024, 0x20)), /at most 67108864 are read/],
 		link: [holding("/etc/passwd", { mode: 0o120777 }), /symbolic link/],

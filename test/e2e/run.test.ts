@@ -106,6 +106,7 @@ it("run checks builds and goldens alone if there is no base, and reports it", as
 	expect(result.workloads[0]?.verdict).toBe("missing");
 	expect(result.workloads[0]?.work?.head).toBeGreaterThan(0);
 	expect(result.arms.noBase).toMatch(/no base/i);
+	expect(result.workloads[0]?.work?.reason).toBe("No base was given.");
 });
 
 it.each([

@@ -181,7 +181,12 @@ async function runStep(
 async function runWith(folder: string, env: Record<string, string>, run: Run): Promise<ActionRun> {
 	const files = await createCommandFiles(folder);
 	const started = performance.now();
-	const said = await run({ ...env, ...files.env });
+	const { GITHUB_STEP_SUMMARY: summary = "" } = env;
+	const said = await run({
+		...env,
+		...files.env,
+		...(summary === "/dev/full" && { GITHUB_STEP_SUMMARY: summary }),
+	});
 	const durationMs = performance.now() - started;
 	const { annotations, masks } = parseWorkflowCommands(`${said.stdout}\n${said.stderr}`);
 	return {

@@ -1,5 +1,4 @@
 // `trtgate note`: shows a result in one note of the merge request, kept up to date. For GitLab.
-import { join } from "node:path";
 import type { Result } from "../../../generated/result.ts";
 import { ConfigError, PlatformError, usageError } from "../../core/errors.ts";
 import { markerId } from "../../core/report/comment.ts";
@@ -7,7 +6,6 @@ import { gitlabNotes } from "../../host/adapters/gitlab/notes.ts";
 import { describePublished } from "../../host/app/publish/publish-result.ts";
 import type { PullRequestEvent } from "../../host/formats/github/event.ts";
 import { publishComment } from "../../host/stages/publish/comment.ts";
-import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -33,7 +31,7 @@ export async function note(argv: readonly string[], terminal: Terminal): Promise
 			"`trtgate note` needs a GitLab job for a merge request, and a token in TRTGATE_GITLAB_TOKEN.",
 			"Run it in a merge request pipeline, as docs/hosts.md shows.",
 		);
-	const { result } = await readResult(join(args.positionals[0] ?? ".", reportFiles.result), terminal.cwd);
+	const { result } = await readResult(args.positionals[0] ?? ".", terminal.cwd);
 	const { event, id, jobUrl } = pipeline;
 	refuseOther(result, event);
 	const plan = {

@@ -1,14 +1,14 @@
 // `trtgate report`: renders reports again, or merges results.
 
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
-import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
+import { renderReport, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";
 import { readParts } from "../parts.ts";
@@ -35,9 +35,8 @@ async function again(args: ReportArguments, terminal: Terminal) {
 		if (!args.isGiven(option)) continue;
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
 	}
-	const folder = args.positionals[0] ?? ".";
-	const { result: read } = await readResult(join(folder, reportFiles.result), terminal.cwd);
-	const outFolder = resolve(terminal.cwd, folder);
+	const { result: read, path } = await readResult(args.positionals[0] ?? ".", terminal.cwd);
+	const outFolder = dirname(resolve(terminal.cwd, path));
 	const written = new Set(reportList.map(({ path }) => path));
 	// A result is often kept or sent without its samples, logs and engines.
 	const files = read.files.filter(({ path }) => written.has(path) || existsSync(join(outFolder, path)));
@@ -53,11 +52,11 @@ async function merged(args: ReportArguments, terminal: Terminal) {
 		plan === undefined
 			? undefined
 			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
-	const parts = await readParts(args.positionals, terminal.cwd);
+	const outFolder = resolve(terminal.cwd, args.text("out"));
+	const parts = await readParts(args.positionals, { cwd: terminal.cwd, outFolder });
 	const nameOf = (folder: string) => expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));
 	const result = mergeResults(named, { expected, version, files: [...reportList] });
-	const outFolder = resolve(terminal.cwd, args.text("out"));
 	await checkOutFolder(outFolder, terminal);
 	await makeFolders(outFolder);
 	await writeReport(result, outFolder, fileStore());

@@ -70,7 +70,7 @@ function strictestOutcome(result: Result) {
 
 const refusalFixes = {
 	runner: "Run its job again.",
-	configuration: "Correct the plan, so that every part measures its own share of one commit.",
+	configuration: "Correct the workflow, so that every part measures its own share of one commit.",
 } as const;
 
 function partFault({ name, content }: JudgedPart) {

@@ -74,7 +74,10 @@ export function armsText(result: Result, change?: string): string {
 		head.commit !== change &&
 		/\/merge$/.test(head.ref ?? "");
 	const name = isMerge ? `${cleanName(change).slice(0, 7)} (merged as ${armName(head)})` : armName(head);
-	if (isUnmeasured(result)) return `head ${name}, not measured`;
+	if (isUnmeasured(result)) {
+		const known = head.commit === undefined && change !== undefined ? cleanName(change).slice(0, 7) : name;
+		return known === "head" ? "head, not measured" : `head ${known}, not measured`;
+	}
 	const on = versionsOf(result);
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }

@@ -1,6 +1,7 @@
 // `trtgate history import`, `history compact`, `history accept` and `trend`.
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { type ArgumentsOf, parseArguments, readArgument } from "../../app/commands/arguments.ts";
@@ -27,7 +28,7 @@ import { reportFiles } from "../../stages/report.ts";
 import { alarmBudget } from "../core/alarm-budget.ts";
 import { findAlarms } from "../core/alarms.ts";
 import { decide, openShifts } from "../core/decisions.ts";
-import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../core/files.ts";
+import { compact, fileOf, readHistory, readRecord } from "../core/files.ts";
 import { recordOf } from "../core/from-result.ts";
 import { answer, shiftText } from "../core/judge-trend.ts";
 import { renderTrend } from "../core/page.ts";
@@ -41,9 +42,9 @@ function storeOf(args: { text(name: "folder" | "branch"): string | undefined }, 
 export async function importHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, importTable, { more: true });
 	const store = storeOf(args, terminal);
-	const files: HistoryFile[] = [];
-	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
-	if (files.length === 0) {
+	const given: HistoryRecord[] = [];
+	for (const path of args.positionals) given.push(...(await recordsOf(path, terminal.cwd)));
+	if (given.length === 0) {
 		const fix = "Give results of runs that timed at least one engine; of a merged result, its parts.";
 		throw new ConfigError({
 			code: "nothing-to-check",
@@ -51,12 +52,16 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 			fix,
 		});
 	}
-	await store.add(files);
-	terminal.out(`Imported ${counted(files.length, "record")} into ${store.name}.\n`);
+	const added = new Map(given.map((record) => [record.source, record]));
+	for (const { record } of readHistory(await store.read()).records) added.delete(record.source);
+	if (added.size > 0) await store.add([...added.values()].map((record) => fileOf(record, sha256)));
+	const skipped = given.length - added.size;
+	const already = skipped === 0 ? "" : `; skipped ${counted(skipped, "record")} that it has already`;
+	terminal.out(`Imported ${counted(added.size, "record")} into ${store.name}${already}.\n`);
 	return exitCodes.ok;
 }
 
-async function filesOf(path: string, cwd: string) {
+async function recordsOf(path: string, cwd: string) {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(
 		isFolder ? join(path, reportFiles.result) : path,
@@ -66,7 +71,7 @@ async function filesOf(path: string, cwd: string) {
 	const read = readRecord(text);
 	const record =
 		read.state === "ok" ? read.record : recordOf(parseResult(text, shown), { run: "imported" }, sha256);
-	return record === null ? [] : [fileOf(record, sha256)];
+	return record === null ? [] : [record];
 }
 
 export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {

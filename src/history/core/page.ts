@@ -166,28 +166,28 @@ function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: 
 		const { at: time = "", commit = "" } = runs[run] ?? {};
 		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
 	};
-	const courses = chains.map(({ chain: { points, changed, joints, decisions } }, index) => {
-		const mark = (place: number, kind: string, what: string) => {
-			const run = points[place]?.run ?? 0;
-			return html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
-		};
+	const mark = (run: number | undefined, kind: string, what: string) =>
+		html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run ?? 0, what)}</path>`;
+	const courses = chains.map(({ chain: { points, changed, joints } }, index) => {
 		const steps = (drawn[index] ?? []).map(({ run, level }) => `${dayAt(run)} ${at(y.place(level))}`);
 		return [
-			changed.length > 0 ? mark(0, "epoch", `new: ${changed.join(", ")}`) : null,
-			joints.map((place) => mark(place, "joint", "new pin")),
-			decisions
-				.filter(({ kind }) => kind === "accepted")
-				.map(({ place, reason }) => mark(place, "accept", `accepted: ${cleanText(shorten(reason, 60))}`)),
+			changed.length > 0 ? mark(points[0]?.run, "epoch", `new: ${changed.join(", ")}`) : null,
+			joints.map((place) => mark(points[place]?.run, "joint", "new pin")),
 			html`<path class="level" d="M${steps.join("L")}"/>`,
 		];
 	});
+	// One decision holds for all epochs that it follows.
+	const decided = chains.flatMap(({ chain }) => chain.decisions.filter(({ kind }) => kind === "accepted"));
+	const accepted = [...new Map(decided.map(({ run, reason }) => [run, reason]))].map(([run, reason]) =>
+		mark(run, "accept", `accepted: ${cleanText(shorten(reason, 60))}`),
+	);
 	const changes = shifts.map(({ start, shift, cause }) => {
 		const kind = shift.direction === "up" ? "worse" : "better";
 		const what = titleAt(start, `${percentOf(shift.size)}, ${causeNames[cause]}`);
 		return html`<circle class="${kind}" cx="${dayAt(start)}" cy="${at(y.place(0))}" r="3">${what}</circle>`;
 	});
 	const [top, bottom] = [y.place(2 * noiseOf(newest)), y.place(-2 * noiseOf(newest))];
-	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${courses}${changes}</svg>`;
+	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${accepted}${courses}${changes}</svg>`;
 }
 
 function lineOf(line: Line, series: Series, x: Scale) {

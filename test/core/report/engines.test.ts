@@ -177,3 +177,17 @@ it("no graph is drawn without a change, but one without edges and times is", () 
 	expect(body).toContain('class="panes"');
 	expect(body).not.toMatch(/NaN|<u>/);
 });
+
+it("the graph's boxes hold their text: what does not fit is in the title", () => {
+	const same = recordedArm("same-model", "base");
+	const side = { ms: 38.83, kernels: 154, precision: "fp32" };
+	const groups = [true, false].map((isChanged) => ({ label: "stem", base: side, head: side, isChanged }));
+	const diff = { ...diffOf(same, same), graph: { groups, edges: [] }, unit: "M instructions" as const };
+	const body = renderDiffs([{ title: "net", diff }], "html", "").replace(/<script>.*/s, "");
+	expect(body).toContain("154 kernels</title>");
+	const texts = [...body.matchAll(/<text class="tick"[^>]*>([^<]*)<\/text><\/g>/g)].map(
+		([, text]) => text ?? "",
+	);
+	expect(texts.length).toBeGreaterThan(0);
+	for (const text of texts) expect(text.length, text).toBeLessThanOrEqual(28);
+});

@@ -73,7 +73,7 @@ it("highlights show an open alarm with its size in the title, its command and co
 	expect(highlights(buildResult({ gates }))).toMatchObject([
 		{
 			title: expect.stringMatching(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/),
-			sentences: [expect.stringMatching(/`trtgate run`.*`▁▁█`/)],
+			sentences: ["It began between 459b217 and 88267e8: `trtgate run`.", "The last 3 nights: `▁▁█`."],
 		},
 	]);
 });

@@ -10,6 +10,8 @@ const cell = { width: 196, height: 58 } as const;
 const box = { width: 176, height: 40 } as const;
 const margin = 12;
 const side = 40;
+/** Of the smaller text, in a box. */
+const factsChars = 28;
 
 type Arm = "base" | "head";
 const arms = ["base", "head"] as const;
@@ -68,7 +70,8 @@ function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit) {
 		own.precision !== undefined && cleanName(own.precision, 12),
 		own.kernels > 1 && `${own.kernels} kernels`,
 	]);
-	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
+	const shown = facts.map((_, last) => facts.slice(0, facts.length - last).join(" · "));
+	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${shown.find((text) => text.length <= factsChars) ?? ""}</text></g>`;
 }
 
 function path(from: Point, to: Point) {

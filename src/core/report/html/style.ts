@@ -47,7 +47,7 @@ td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);fo
 const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
 .ci{stroke-width:3;stroke-linecap:round;stroke:var(--tone,var(--mut))}.dot{fill:var(--tone,var(--mut))}.beyond{fill:none;stroke:var(--tone,var(--mut));stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .grid{stroke:var(--line)}.curve{fill:none;stroke:var(--mut);stroke-width:2}.curve.head{stroke:var(--a1)}.band{fill:var(--a1);opacity:.2}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}
-.panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card)}.pane svg{width:var(--w);max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node rect{fill:var(--ground,var(--bg));stroke:var(--tone,var(--line))}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}
+.panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{max-height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card)}.pane svg{width:var(--w);max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node rect{fill:var(--ground,var(--bg));stroke:var(--tone,var(--line))}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}
 @media(min-width:900px){svg.load{display:inline-block;width:49%}}
 .gold{width:170px;height:12px}.own{fill:var(--mut)}
 .errmap{max-width:330px}.err{fill:var(--tone,var(--a1))}.err.mute{fill:var(--a0);opacity:.55}.tick.bad{fill:var(--bad)}
@@ -56,7 +56,7 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 .legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend i.err{border-radius:2px;opacity:1;background:var(--tone)}
 figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
 details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}
-@media(max-width:760px){.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+@media(max-width:760px){.panes{grid-template-columns:minmax(0,1fr)}.pane{max-height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
 @media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`;
 
 export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}

@@ -214,7 +214,6 @@ export const coverageSection = gateSection(
 	(count) => `Coverage: ${count} no longer checked or reported`,
 );
 
-const messageChars = 1500;
 const maxLayerSentences = 2;
 
 function trendHighlight(result: Result, gate: FailingGate): Highlight {
@@ -229,7 +228,8 @@ function trendHighlight(result: Result, gate: FailingGate): Highlight {
 		severity: gate.status,
 		topic: ["change of a trend", "changes of trends"],
 		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
-		sentences: [...layers, cleanMessage(others.join(". "), messageChars)],
+		// One by one, so that a comment has room for the first.
+		sentences: [...others.map((one) => cleanMessage(`${one.replace(/\.$/, "")}.`)), ...layers],
 		explains: [gateKey("trend", gate)],
 	};
 }

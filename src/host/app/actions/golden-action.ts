@@ -1,6 +1,6 @@
 // The action in golden/: records or calibrates goldens, and proposes them as one pull request.
 
-import { notice, setFailed, setOutput, summary } from "@actions/core";
+import { notice, setFailed, setOutput } from "@actions/core";
 import { readConfigFile } from "../../../app/config-file.ts";
 import { exitCodes, explainError } from "../../../app/exit.ts";
 import { stopOnSignals } from "../../../app/terminal.ts";
@@ -16,7 +16,7 @@ import {
 	recordModel,
 } from "../../../golden/app/action-models.ts";
 import { type GoldenProposal, proposeGoldens } from "../../../golden/app/propose-goldens.ts";
-import { log } from "../../adapters/github/log.ts";
+import { log, writeSummary } from "../../adapters/github/log.ts";
 import { reportError } from "./workflow-run.ts";
 
 export async function runGoldenAction(): Promise<number> {
@@ -90,9 +90,7 @@ async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGoldens, 
 		notice(message, { title: "trtgate golden" });
 	for (const note of notes) log(`note: ${note}`);
 	const lines = [message, ...notes].map((line) => escapeMarkdown(line)).join("\n\n");
-	await summary
-		.addRaw(`## trtgate golden\n\n${lines}\n\n${proposal.state === "none" ? "" : proposal.body}\n`)
-		.write();
+	await writeSummary(`## trtgate golden\n\n${lines}\n\n${proposal.state === "none" ? "" : proposal.body}\n`);
 }
 
 function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]) {

@@ -1,6 +1,6 @@
 // The action in plan/: turns trtgate.yml into the job matrix.
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { setOutput, summary } from "@actions/core";
+import { setOutput } from "@actions/core";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
 import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
@@ -25,7 +25,7 @@ import { renderMatrix } from "../../../core/plan/render.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/log.ts";
+import { log, writeSummary } from "../../adapters/github/log.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import { announce } from "../publish/publish-run.ts";
@@ -45,7 +45,7 @@ export async function runPlanAction(): Promise<number> {
 			if (status !== "pass") log(`${status}: ${model} ${engine}: ${message}`);
 		for (const { name, runner, only } of jobs)
 			log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
-		await summary.addRaw(renderMatrix(jobs)).write();
+		await writeSummary(renderMatrix(jobs));
 		const known = inputs.announce ? await readRun(environment, inputs) : null;
 		if (known === null) return exitCodes.ok;
 		const shown = { ...inputs, parts: "", comment: "auto", checkRun: true, issue: "false" } as const;

@@ -130,11 +130,11 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject) {
 	const claimed = new Set(
 		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),
 	);
-	const confirmed: string[] = [subject.sha];
+	const confirmed = new Set([subject.sha]);
 	// Genuine parts agree on one commit.
 	for (const commit of [...claimed].sort().slice(0, 5))
-		if (await subject.isOfChange(commit)) confirmed.push(commit);
-	return confirmed;
+		if (await subject.isOfChange(commit)) confirmed.add(commit);
+	return [...confirmed];
 }
 
 const hostedPatienceMs = 300_000;
@@ -179,7 +179,8 @@ async function reportNoParts(reporting: Reporting, part: PartInput | undefined) 
 		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the gate and the report the same `config`, `name` and `artifact`, and the report the id of the gate's `job`.",
 	});
 	await publishNoResult([recordError(fault)], contextOf(reporting));
-	return reportNoResult(fault);
+	const exit = reportNoResult(fault);
+	return failsJob(reporting.inputs, reporting.subject) ? exit : exitCodes.ok;
 }
 
 /** Our token may write even for a fork's change. */
@@ -191,9 +192,12 @@ function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 
 function conclude(result: Result, inputs: ReportInputs, subject: Subject) {
 	const exit = exitOfResult(result);
-	// The measured run has already failed by itself.
-	const fails = inputs.fail === "auto" ? !subject.isForeign : inputs.fail === "true";
-	if (exit === exitCodes.ok || !fails) return exitCodes.ok;
+	if (exit === exitCodes.ok || !failsJob(inputs, subject)) return exitCodes.ok;
 	setFailed(headline(result));
 	return exit;
+}
+
+/** Another run that measured has already failed by itself. */
+function failsJob({ fail }: ReportInputs, { isForeign }: Subject) {
+	return fail === "auto" ? !isForeign : fail === "true";
 }
