@@ -86,6 +86,8 @@ async function readPath(path: string, reading: Reading) {
 			.map(({ name }) => name)
 			.sort((left, right) => left.localeCompare(right, "en", { numeric: true })),
 	);
+	if (folders.length === 0 && (await isOneCase(path, files, reading)))
+		return readCase(path, basename(path), reading);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
 	const shown = relative(reading.cwd, path) || ".";
 	for (const file of filesToRead(files, reading))
@@ -96,6 +98,17 @@ async function readPath(path: string, reading: Reading) {
 		`--inputs: ${path} contains no inputs.`,
 		`Give files that end in ${endings.join(", ")}, or a folder of them for each case.`,
 	);
+}
+
+/** ONNX's test_data_set_N, and files named after several inputs. */
+async function isOneCase(folder: string, files: readonly string[], { recipes }: Reading) {
+	const names = recipes.inputs.map(({ name }) => name);
+	const data = dataInputs(recipes);
+	const isTestData = files.every((file) => /^(input_0|output_\d+)\.\w+$/.test(file));
+	if (data.length === 0 || (data.length === 1 && !isTestData)) return false;
+	for (const { name } of data)
+		if ((await findTensor([folder], fileNamesOf(names, names.indexOf(name), "in"))) === null) return false;
+	return true;
 }
 
 const folderEndings: readonly string[] = storedEndings.filter((ending) => ending !== "json");

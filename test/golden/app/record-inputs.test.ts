@@ -225,6 +225,12 @@ it("test data sets beside an ONNX model are a case each, and sizes that they do 
 	);
 });
 
+it("a folder of ONNX's test data is one case, and its outputs are no inputs", async () => {
+	const set = Object.fromEntries(["input_0", "output_0"].map((name) => [`set_0/${name}.pb`, protoOf(0)]));
+	const found = await inputsOf(workspace(classifier, set), "--inputs", "set_0");
+	expect(found.cases.map(({ id }) => id)).toEqual(["set_0"]);
+});
+
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
 	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"])));
 	expect(found.notes.join("\n")).toMatch(
