@@ -79,13 +79,12 @@ async function readPath(path: string, reading: Reading) {
 	const facts = await stat(path).catch(() => null);
 	if (facts === null) throw usageError(`--inputs: there is nothing at ${path}.`, "Check the path.");
 	if (!facts.isDirectory()) return readFile(path, relative(reading.cwd, path), reading);
-	const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
-	const [folders = [], files = []] = [true, false].map((isFolder) =>
-		entries
-			.filter((entry) => entry.isDirectory() === isFolder)
-			.map(({ name }) => name)
-			.sort((left, right) => left.localeCompare(right, "en", { numeric: true })),
-	);
+	const names = (await readdir(path)).filter((name) => !name.startsWith("."));
+	names.sort((left, right) => left.localeCompare(right, "en", { numeric: true }));
+	// A link to a folder counts as one.
+	const found = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => null)));
+	const folders = names.filter((_, at) => found[at]?.isDirectory() === true);
+	const files = names.filter((name) => !folders.includes(name));
 	if (folders.length === 0 && (await isOneCase(path, files, reading)))
 		return readCase(path, basename(path), reading);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
@@ -184,6 +183,12 @@ function addCase(
 	{ tensors, pictures = {} }: CasePart,
 	{ recipes, cases, how: described }: Reading,
 ) {
+	for (const { name, dtype } of recipes.inputs) {
+		const own = tensors[name]?.dtype ?? dtype;
+		if (own === dtype) continue;
+		const text = `--inputs: ${path} gives ${own} for input ${quoteName(name)}, and the model takes ${dtype}.`;
+		throw usageError(text, `Save it as ${dtype}, as by NumPy's astype.`);
+	}
 	const filled = fillInputs(tensors, recipes, { caseIndex: cases.length, from: path });
 	for (const name of Object.keys(tensors)) if (!described.has(name)) described.set(name, how);
 	cases.push({

@@ -51,7 +51,12 @@ function iterationsOf(value: unknown, file: RunFile) {
 	if (first === undefined)
 		throw tensorInvalid(file, `the runner ${JSON.stringify(file.runner ?? "")}`, names || "no runners");
 	if (second === undefined) return first[1];
-	throw tensorInvalid(file, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
+	throw tensorInvalid(
+		file,
+		"results of one runner",
+		`${names}`,
+		'Save the results of one runner; in a manifest, "runner" names it.',
+	);
 }
 
 /** Pickles of torch are programs, and are never loaded. */
