@@ -118,16 +118,14 @@ function givenLimits(texts: readonly string[]) {
 }
 
 function refuseUnmet(given: ReadonlyMap<string, number>, engines: readonly CalibratedErrors[]) {
-	const limits = engines.flatMap((engine) => engine.limits);
-	const known = new Set(
-		limits.flatMap(({ errors: { kind, output } }) => (kind === "relative-l2" ? [output] : [])),
-	);
-	const unmet = [...given.keys()].find((output) => !known.has(output));
-	if (unmet === undefined || limits.length === 0) return;
-	const names = listNames([...known].map((name) => quoteName(name)));
+	const errors = engines.flatMap(({ limits }) => limits.map((limit) => limit.errors));
+	const known = errors.filter(({ kind }) => kind === "relative-l2").map(({ output }) => output);
+	const unmet = [...given.keys()].find((output) => !known.includes(output));
+	if (unmet === undefined || errors.length === 0) return;
+	const names = [...new Set(known)].map((name) => quoteName(name));
 	throw usageError(
-		`--limit: no calibrated engine has an output ${quoteName(unmet)} with a limit of relative L2.`,
-		known.size === 0 ? "Leave --limit out." : `Give the limit of ${names}.`,
+		`--limit: no calibrated output ${quoteName(unmet)} has a limit of relative L2.`,
+		`Give that of one of: ${listNames(names)}.`,
 	);
 }
 

@@ -1,5 +1,5 @@
 // Errors of a recording that is refused: what is wrong with the outputs, and which inputs were drawn.
-import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenManifest, TensorFile } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/text/escape.ts";
 import { describeDrawn } from "../core/record/generators/defaults.ts";
@@ -35,15 +35,13 @@ export function namingDrawn<Thrown>(error: Thrown, { how, cases }: RecordInputs)
 	});
 }
 
-/** An engine that gives nothing would pass. */
 export function refuseEmpty({ cases }: GoldenManifest) {
-	const empty = cases.find(({ outputs }) =>
-		Object.values(outputs).every(({ shape }) => elementCount(shape) === 0),
-	);
+	const isEmpty = ({ shape }: TensorFile) => elementCount(shape) === 0;
+	const empty = cases.find(({ outputs }) => Object.values(outputs).every(isEmpty));
 	if (empty === undefined) return;
 	throw new ConfigError({
 		code: "golden-uninformative",
 		message: `Not recorded: every output of case ${quoteName(empty.id)} is empty, so nothing could be compared.`,
-		fix: "Leave this case out, or give inputs on which the model finds something, such as real ones with --inputs.",
+		fix: "Leave this case out, or give inputs on which the model finds something.",
 	});
 }

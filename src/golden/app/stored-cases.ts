@@ -81,11 +81,10 @@ async function readPath(path: string, reading: Reading) {
 	if (!facts.isDirectory()) return readFile(path, relative(reading.cwd, path), reading);
 	const names = (await readdir(path)).filter((name) => !name.startsWith("."));
 	names.sort((left, right) => left.localeCompare(right, "en", { numeric: true }));
-	// A link to a folder counts as one.
 	const found = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => null)));
 	const folders = names.filter((_, at) => found[at]?.isDirectory() === true);
 	const files = names.filter((name) => !folders.includes(name));
-	if (folders.length === 0 && (await isOneCase(path, files, reading)))
+	if (folders.length === 0 && isTestData(files, reading.recipes.inputs.length))
 		return readCase(path, basename(path), reading);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
 	const shown = relative(reading.cwd, path) || ".";
@@ -99,15 +98,10 @@ async function readPath(path: string, reading: Reading) {
 	);
 }
 
-/** ONNX's test_data_set_N, and files named after several inputs. */
-async function isOneCase(folder: string, files: readonly string[], { recipes }: Reading) {
-	const names = recipes.inputs.map(({ name }) => name);
-	const data = dataInputs(recipes);
-	const isTestData = files.every((file) => /^(input_0|output_\d+)\.\w+$/.test(file));
-	if (data.length === 0 || (data.length === 1 && !isTestData)) return false;
-	for (const { name } of data)
-		if ((await findTensor([folder], fileNamesOf(names, names.indexOf(name), "in"))) === null) return false;
-	return true;
+/** ONNX's test_data_set_N: outputs beside no more inputs than the model has. */
+function isTestData(files: readonly string[], inputs: number) {
+	const places = files.map((file) => /^(?:output|input(?=_(\d+)))_\d+\.\w+$/.exec(file));
+	return files.length > 0 && places.every((place) => place !== null && Number(place[1] ?? 0) < inputs);
 }
 
 const folderEndings: readonly string[] = storedEndings.filter((ending) => ending !== "json");
@@ -185,9 +179,8 @@ function addCase(
 ) {
 	for (const { name, dtype } of recipes.inputs) {
 		const own = tensors[name]?.dtype ?? dtype;
-		if (own === dtype) continue;
 		const text = `--inputs: ${path} gives ${own} for input ${quoteName(name)}, and the model takes ${dtype}.`;
-		throw usageError(text, `Save it as ${dtype}, as by NumPy's astype.`);
+		if (own !== dtype) throw usageError(text, `Save it as ${dtype}, as by NumPy's astype.`);
 	}
 	const filled = fillInputs(tensors, recipes, { caseIndex: cases.length, from: path });
 	for (const name of Object.keys(tensors)) if (!described.has(name)) described.set(name, how);

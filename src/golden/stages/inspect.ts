@@ -68,8 +68,8 @@ export async function inspect(
 		outputs.push(expected);
 		cases.push({ id, tags, inputs: fed, outputs: describeTensors(expected) });
 	}
-	const rounding = recordedRounding(manifest);
-	const trial = { manifest, reference: outputs, relativeL2: defaultGates.relativeL2, rounding };
+	const { relativeL2 } = defaultGates;
+	const trial = { manifest, reference: outputs, relativeL2, rounding: recordedRounding(manifest) };
 	const before = manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 });
 	const sensitivity = withOutputDefects(before, [...tryOutputDefects(trial)]);
 	const group = proposeDetections(outputs, manifest.noiseFloor?.outputs ?? {});
@@ -90,19 +90,16 @@ export async function inspect(
 	};
 }
 
-/** As far as the recording measured it: a defect below it is none that a golden could notice. */
+/** As far as the recording measured it: no golden could notice a defect below. */
 function recordedRounding({ outputs, rounding }: GoldenManifest): RoundingTable {
-	const parts = Object.entries(outputs).flatMap(([output, spec]) =>
-		coveredParts(spec).map(({ slice }) => ({ output, slice })),
-	);
-	const errorsAt = (precision: Precision) =>
-		parts.flatMap(({ output, slice }) => {
-			const error = emulatedRounding(rounding, { output, slice, precision });
-			return error === undefined ? [] : [[partKey(output, slice), error]];
-		});
-	return Object.fromEntries(
-		roundedPrecisions.map((precision) => [precision, Object.fromEntries(errorsAt(precision))]),
-	);
+	const table: Partial<Record<Precision, Record<string, number>>> = {};
+	for (const precision of roundedPrecisions)
+		for (const [output, spec] of Object.entries(outputs))
+			for (const { slice } of coveredParts(spec)) {
+				const error = emulatedRounding(rounding, { output, slice, precision });
+				if (error !== undefined) table[precision] = { ...table[precision], [partKey(output, slice)]: error };
+			}
+	return table;
 }
 
 function describeTensors(tensors: Tensors) {

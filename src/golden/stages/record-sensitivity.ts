@@ -70,8 +70,7 @@ export async function testSensitivity(
 			`The time limit was reached: ${triedText(record, ofOutputs.isWhole)}. The same command tries more; --time-limit gives more time.`,
 		);
 	const weights = places.length + unplaced.length;
-	if (weights === 0)
-		notes.push("The model has no float weights to change: only faults of its outputs were tried.");
+	if (weights === 0) notes.push("The model has no float weights: only faults of its outputs were tried.");
 	else if (unplaced.length > 0)
 		notes.push(
 			`${unplaced.length} of ${weights} weight tensors cannot be changed, so it is unknown whether the golden notices faults in them.`,
