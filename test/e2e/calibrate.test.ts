@@ -90,6 +90,10 @@ it("golden calibrate refuses the error of a wrong engine, and takes a limit that
 	);
 	expect(refused.stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
+	const mistyped = await run(...write, "--limit", "logits=5e-2");
+	expectExit(mistyped, 2);
+	expect(mistyped.stderr).toMatch(/no calibrated output "logits" has .*one of: "logits_out"/s);
+	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
 	const given = await run(...write, "--limit", "logits_out=5e-2");
 	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 3.3e-2");
 	expect(readGolden(cwd).outputs["logits_out"]?.comparators?.[0]?.tolerance).toMatchObject({ fp32: 5e-2 });

@@ -61,7 +61,7 @@ export function countingReader(): TensorReader & { reads: string[]; alive(): Pro
 	};
 }
 
-const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
+export const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
 
 export type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
 

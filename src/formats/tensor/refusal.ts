@@ -5,16 +5,11 @@ import { formatName } from "../../core/found.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { formatShape } from "../../golden/core/tensor/tensor.ts";
 
-const recordAgain = "Restore the file as it was recorded, or record the golden again.";
+const writeAgain = "Restore the file, or write it anew; if a golden recorded it, record the golden again.";
 
 type Place = Pick<TensorFile, "path">;
 
-export function tensorInvalid(
-	{ path }: Place,
-	expected: string,
-	got: string,
-	fix = recordAgain,
-): ConfigError {
+export function tensorInvalid({ path }: Place, expected: string, got: string, fix = writeAgain): ConfigError {
 	// Harmful paths are quoted.
 	const shown = /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
 	const message = `Tensor file ${shown}: expected ${expected}, got ${got}.`;
@@ -26,7 +21,7 @@ export type MemberFile = Place & { member: string };
 export function memberMissing(file: MemberFile, present: readonly string[]): ConfigError {
 	const names = listNames(present.map(formatName), 8) || "none";
 	const expected = `a tensor named ${formatName(file.member)}`;
-	return tensorInvalid(file, expected, names, 'Add "member" to the manifest.');
+	return tensorInvalid(file, expected, names, 'Save it under this name; in a manifest, "member" names it.');
 }
 
 interface Layout {

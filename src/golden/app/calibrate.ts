@@ -13,7 +13,8 @@ import { progressFor, stopOnSignals, type Terminal } from "../../app/terminal.ts
 import type { Config } from "../../core/config/config.ts";
 import { usageError } from "../../core/errors.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
-import { jsonText } from "../../core/text/escape.ts";
+import { jsonText, quoteName } from "../../core/text/escape.ts";
+import { listNames } from "../../core/text/labels.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../core/calibrate/apply.ts";
 import {
@@ -51,6 +52,7 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	const calibration = await calibrateEngines(options, rule);
 	const { result, goldens } = calibration;
 	const engines = goldens.flatMap((golden) => golden.engines);
+	refuseUnmet(rule.given, engines);
 	const written: string[] = [];
 	if (change !== null)
 		for (const golden of goldens) {
@@ -91,7 +93,7 @@ function isRefused(engines: readonly CalibratedErrors[]) {
 function conclusion(engines: readonly CalibratedErrors[], written: readonly string[], writes: boolean) {
 	if (engines.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
 	if (written.length > 0) return ["Written, with the evidence:", ...written].join("\n  ").concat("\n");
-	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
+	if (writes) return "Nothing was written: the goldens already contain these limits, by the same engines.\n";
 	const refused = isRefused(engines)
 		? "Fix a wrong engine first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
 		: "";
@@ -112,6 +114,18 @@ function givenLimits(texts: readonly string[]) {
 			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
 			throw misused("--limit", "OUTPUT=VALUE with a value above 0, such as logits=2e-2", text);
 		}),
+	);
+}
+
+function refuseUnmet(given: ReadonlyMap<string, number>, engines: readonly CalibratedErrors[]) {
+	const errors = engines.flatMap(({ limits }) => limits.map((limit) => limit.errors));
+	const known = errors.filter(({ kind }) => kind === "relative-l2").map(({ output }) => output);
+	const unmet = [...given.keys()].find((output) => !known.includes(output));
+	if (unmet === undefined || errors.length === 0) return;
+	const names = [...new Set(known)].map((name) => quoteName(name));
+	throw usageError(
+		`--limit: no calibrated output ${quoteName(unmet)} has a limit of relative L2.`,
+		`Give that of one of: ${listNames(names)}.`,
 	);
 }
 

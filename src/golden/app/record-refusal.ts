@@ -1,6 +1,9 @@
 // Errors of a recording that is refused: what is wrong with the outputs, and which inputs were drawn.
+import type { GoldenManifest, TensorFile } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { quoteName } from "../../core/text/escape.ts";
 import { describeDrawn } from "../core/record/generators/defaults.ts";
+import { elementCount } from "../core/tensor/tensor.ts";
 import type { Recorded } from "../stages/record.ts";
 import type { RecordInputs } from "./record-inputs.ts";
 
@@ -29,5 +32,16 @@ export function namingDrawn<Thrown>(error: Thrown, { how, cases }: RecordInputs)
 		code: error.code,
 		message,
 		fix: [drawn.fix, error.fix].filter(Boolean).join(" "),
+	});
+}
+
+export function refuseEmpty({ cases }: GoldenManifest) {
+	const isEmpty = ({ shape }: TensorFile) => elementCount(shape) === 0;
+	const empty = cases.find(({ outputs }) => Object.values(outputs).every(isEmpty));
+	if (empty === undefined) return;
+	throw new ConfigError({
+		code: "golden-uninformative",
+		message: `Not recorded: every output of case ${quoteName(empty.id)} is empty, so nothing could be compared.`,
+		fix: "Leave this case out, or give inputs on which the model finds something.",
 	});
 }

@@ -23,7 +23,7 @@ import { withGoldenPorts } from "./compose.ts";
 import { keepGolden, mayGoOn, readBegun, readManifest, tensorPaths } from "./keep.ts";
 import { findRecordInputs, type RecordInputs } from "./record-inputs.ts";
 import { findAuthor, type RecordOptions } from "./record-options.ts";
-import { namingDrawn, refusal } from "./record-refusal.ts";
+import { namingDrawn, refusal, refuseEmpty } from "./record-refusal.ts";
 import { asSequences } from "./record-sequence.ts";
 
 interface Recording {
@@ -229,6 +229,7 @@ function assembleGolden(
 		// A calibration is evidence only for the limits that it was made for.
 		calibration: options.propose ? undefined : calibration,
 	};
+	refuseEmpty(manifest);
 	const problem = findRuleProblem(manifest);
 	if (problem === null) return { manifest, files: packed.flatMap(({ files }) => files) };
 	throw new ConfigError({

@@ -79,13 +79,13 @@ async function readPath(path: string, reading: Reading) {
 	const facts = await stat(path).catch(() => null);
 	if (facts === null) throw usageError(`--inputs: there is nothing at ${path}.`, "Check the path.");
 	if (!facts.isDirectory()) return readFile(path, relative(reading.cwd, path), reading);
-	const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
-	const [folders = [], files = []] = [true, false].map((isFolder) =>
-		entries
-			.filter((entry) => entry.isDirectory() === isFolder)
-			.map(({ name }) => name)
-			.sort((left, right) => left.localeCompare(right, "en", { numeric: true })),
-	);
+	const names = (await readdir(path)).filter((name) => !name.startsWith("."));
+	names.sort((left, right) => left.localeCompare(right, "en", { numeric: true }));
+	const found = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => null)));
+	const folders = names.filter((_, at) => found[at]?.isDirectory() === true);
+	const files = names.filter((name) => !folders.includes(name));
+	if (folders.length === 0 && isTestData(files, reading.recipes.inputs.length))
+		return readCase(path, basename(path), reading);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
 	const shown = relative(reading.cwd, path) || ".";
 	for (const file of filesToRead(files, reading))
@@ -96,6 +96,12 @@ async function readPath(path: string, reading: Reading) {
 		`--inputs: ${path} contains no inputs.`,
 		`Give files that end in ${endings.join(", ")}, or a folder of them for each case.`,
 	);
+}
+
+/** ONNX's test_data_set_N: outputs beside no more inputs than the model has. */
+function isTestData(files: readonly string[], inputs: number) {
+	const places = files.map((file) => /^(?:output|input(?=_(\d+)))_\d+\.\w+$/.exec(file));
+	return files.length > 0 && places.every((place) => place !== null && Number(place[1] ?? 0) < inputs);
 }
 
 const folderEndings: readonly string[] = storedEndings.filter((ending) => ending !== "json");
@@ -171,6 +177,11 @@ function addCase(
 	{ tensors, pictures = {} }: CasePart,
 	{ recipes, cases, how: described }: Reading,
 ) {
+	for (const { name, dtype } of recipes.inputs) {
+		const own = tensors[name]?.dtype ?? dtype;
+		const text = `--inputs: ${path} gives ${own} for input ${quoteName(name)}, and the model takes ${dtype}.`;
+		if (own !== dtype) throw usageError(text, `Save it as ${dtype}, as by NumPy's astype.`);
+	}
 	const filled = fillInputs(tensors, recipes, { caseIndex: cases.length, from: path });
 	for (const name of Object.keys(tensors)) if (!described.has(name)) described.set(name, how);
 	cases.push({

@@ -14,7 +14,7 @@ import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts
 import { resolveComparators } from "../core/compare/comparators.ts";
 import { outputsOf } from "../core/compare/judge.ts";
 import { metrics } from "../core/compare/registry.ts";
-import { tryOutputDefects } from "../core/record/defects/judge.ts";
+import { coveredParts, partKey, type RoundingTable, tryOutputDefects } from "../core/record/defects/judge.ts";
 import {
 	countsAt,
 	defaultLeastShares,
@@ -53,7 +53,7 @@ export interface InspectedLimit {
 export type InspectedOutput = ReturnType<typeof inspectOutput>;
 export type Inspection = Awaited<ReturnType<typeof inspect>>;
 
-const shownPrecisions: readonly Precision[] = ["fp32", "fp16", "bf16", "int8"];
+const shownPrecisions: readonly Precision[] = ["fp32", "tf32", "fp16", "bf16", "int8"];
 
 export async function inspect(
 	set: { manifest: GoldenManifest; folder: string },
@@ -68,7 +68,8 @@ export async function inspect(
 		outputs.push(expected);
 		cases.push({ id, tags, inputs: fed, outputs: describeTensors(expected) });
 	}
-	const trial = { manifest, reference: outputs, relativeL2: defaultGates.relativeL2, rounding: {} };
+	const { relativeL2 } = defaultGates;
+	const trial = { manifest, reference: outputs, relativeL2, rounding: recordedRounding(manifest) };
 	const before = manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 });
 	const sensitivity = withOutputDefects(before, [...tryOutputDefects(trial)]);
 	const group = proposeDetections(outputs, manifest.noiseFloor?.outputs ?? {});
@@ -87,6 +88,18 @@ export async function inspect(
 		sensitivity,
 		findings: findingsOf({ ...manifest, sensitivity }, outputs),
 	};
+}
+
+/** As far as the recording measured it: no golden could notice a defect below. */
+function recordedRounding({ outputs, rounding }: GoldenManifest): RoundingTable {
+	const table: Partial<Record<Precision, Record<string, number>>> = {};
+	for (const precision of roundedPrecisions)
+		for (const [output, spec] of Object.entries(outputs))
+			for (const { slice } of coveredParts(spec)) {
+				const error = emulatedRounding(rounding, { output, slice, precision });
+				if (error !== undefined) table[precision] = { ...table[precision], [partKey(output, slice)]: error };
+			}
+	return table;
 }
 
 function describeTensors(tensors: Tensors) {

@@ -69,9 +69,11 @@ export async function testSensitivity(
 		notes.push(
 			`The time limit was reached: ${triedText(record, ofOutputs.isWhole)}. The same command tries more; --time-limit gives more time.`,
 		);
-	if (unplaced.length > 0 || places.length === 0)
+	const weights = places.length + unplaced.length;
+	if (weights === 0) notes.push("The model has no float weights: only faults of its outputs were tried.");
+	else if (unplaced.length > 0)
 		notes.push(
-			`${unplaced.length} of ${places.length + unplaced.length} weight tensors cannot be changed, so it is unknown whether the golden notices faults in them.`,
+			`${unplaced.length} of ${weights} weight tensors cannot be changed, so it is unknown whether the golden notices faults in them.`,
 		);
 	return record;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ import { describeWorth } from "../../../src/golden/core/record/generators/defaul
 import { elementCount } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import { recordBudget } from "../../../src/golden/stages/budget.ts";
-import { float32, manifestOf, type Tensor } from "../../support/golden-tensors.ts";
+import { float32, float64, manifestOf, type Tensor } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, model, node, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
@@ -222,6 +222,23 @@ it("test data sets beside an ONNX model are a case each, and sizes that they do 
 	]);
 	expect(await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2")).toMatch(
 		/--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1\..* or give inputs of this size\./s,
+	);
+});
+
+it("a folder of ONNX's test data is one case, and its outputs are no inputs", async () => {
+	const set = Object.fromEntries(["input_0", "output_0"].map((name) => [`set_0/${name}.pb`, protoOf(0)]));
+	const found = await inputsOf(workspace(classifier, set), "--inputs", "set_0");
+	expect(found.cases.map(({ id }) => id)).toEqual(["set_0"]);
+});
+
+it("a link to a folder is a case, and values of another type are refused by input and file", async () => {
+	const cwd = workspace(classifier, { "elsewhere/image.pb": protoOf(0), "sets/own/image.pb": protoOf(1) });
+	symlinkSync(join(cwd, "elsewhere"), join(cwd, "sets/linked"));
+	const found = await inputsOf(cwd, "--inputs", "sets");
+	expect(found.cases.map(({ id }) => id)).toEqual(["linked", "own"]);
+	writeProject(cwd, { "wide/a.npy": encodeNpy(float64(Array(2304).fill(0.5), [1, 1, 48, 48])) });
+	expect(await refusalOf(cwd, "--inputs", "wide")).toMatch(
+		/wide\/a\.npy gives float64 for input "image", and the model takes float32\..*Save it as float32/s,
 	);
 });
 

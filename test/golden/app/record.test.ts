@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { mustMatch, withAccuracy } from "../../../src/golden/app/record.ts";
-import { float32, manifestOf } from "../../support/golden-tensors.ts";
+import { refuseEmpty } from "../../../src/golden/app/record-refusal.ts";
+import { float32, manifestOf, manifestOfCases } from "../../support/golden-tensors.ts";
 
 const kl = { comparators: [{ kind: "kl" }] } as GoldenManifest["outputs"][string];
 
@@ -25,4 +26,12 @@ it("--non-finite marks only the named outputs", () => {
 
 it.each(["x", "__proto__"])("--non-finite refuses %s, which is no output", (name) => {
 	expect(() => mustMatch({ y: {} }, [name])).toThrow(`--non-finite: there is no output "${name}".`);
+});
+
+it("a case with nothing but empty outputs is refused by its name, also beside others", () => {
+	const [one, none] = [float32([1]), float32([])];
+	expect(() => refuseEmpty(manifestOfCases([{ y: one, z: none }, { y: one }]))).not.toThrow();
+	expect(() => refuseEmpty(manifestOfCases([{ y: one }, { y: none, z: none }]))).toThrow(
+		'Not recorded: every output of case "case-1" is empty, so nothing could be compared.',
+	);
 });

@@ -86,7 +86,7 @@ function sentencesOf(change: GoldenChange) {
 		...weakened.slice(0, maxChanged).map((text) => `WEAKER: ${cleanMessage(text, 300)}`),
 		hidden > 0 && `${counted(hidden, "more item")} became weaker.`,
 		furthest && `${counted(movedTotal, "output")} moved, furthest ${furthest}.`,
-		tighter > 0 && `${counted(tighter, "limit")} became tighter or is new.`,
+		tighter > 0 && `${counted(tighter, "limit is", "limits are")} tighter or new.`,
 		...notes.slice(0, 4).map((text) => cleanMessage(text, 300)),
 		reason !== undefined && whyText(change),
 	]);

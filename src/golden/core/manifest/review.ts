@@ -1,10 +1,12 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
+import { defaultGates } from "../../../core/config/config.ts";
 import { quoteName } from "../../../core/text/escape.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";
 import { customSpecs } from "../compare/check-output.ts";
 import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
+import { outputsOf } from "../compare/judge.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { ofSlice, own, type Tensor } from "../tensor/tensor.ts";
@@ -62,7 +64,8 @@ export function reviewUnread(
 	return { ...unmoved, model, path, base: null, head: head?.goldenId ?? null, notes };
 }
 
-const strictness: readonly string[] = ["compare", "warn", "fail"];
+/** By how a changed model with wrong outputs ends: `warn` compares nothing. */
+const strictness: readonly string[] = ["warn", "compare", "fail"];
 
 function weakenedBy(base: GoldenManifest, head: GoldenManifest) {
 	const inHead = new Map(head.cases.map((golden) => [golden.id, golden]));
@@ -87,6 +90,10 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest) {
 	const [was = "compare", is = "compare"] = [base.policy?.onModelChange, head.policy?.onModelChange];
 	if (strictness.indexOf(is) < strictness.indexOf(was))
 		weakened.push(`A changed model now means ${is}, before ${was}.`);
+	const growthOf = ({ policy }: GoldenManifest) => policy?.mostErrorGrowth ?? defaultGates.errorGrowth.warn;
+	const [before = Infinity, after = Infinity] = [growthOf(base), growthOf(head)];
+	if (after > before)
+		weakened.push(`An error warns at ${after} times the base's, before at ${before} times.`);
 	return weakened;
 }
 
@@ -131,13 +138,17 @@ function compareLimits(
 	{ expected, relativeL2 }: LimitContext,
 ): ToleranceChange[] {
 	return [...expected].flatMap(([output, tensor]) => {
-		const specOf = ({ outputs }: GoldenManifest) => own(outputs, output) ?? {};
+		const specOf = ({ outputs, detections }: GoldenManifest) => {
+			const spec = own(outputs, output) ?? {};
+			const isGrouped = detections?.some((group) => outputsOf(group).includes(output));
+			return isGrouped === true && spec.comparators === undefined ? null : spec;
+		};
 		const [before, after] = [specOf(base), specOf(head)];
 		const changes = precisions.flatMap((precision) => {
 			const context = { expected: tensor, precision, relativeL2 };
 			return compareAt(limitsOf(before, context), limitsOf(after, context), { output, precision });
 		});
-		const [was = "reject", is = "reject"] = [before.nonFinite, after.nonFinite];
+		const [was = "reject", is = "reject"] = [before?.nonFinite, after?.nonFinite];
 		const looser = is === "must-match";
 		const nonFinite = { output, kind: "non-finite", what: "nonFinite", base: was, head: is, looser };
 		return was === is ? joinPrecisions(changes) : [...joinPrecisions(changes), nonFinite];
@@ -154,7 +165,9 @@ interface LimitOf {
 	limit: Limit;
 }
 
-function limitsOf(output: GoldenOutput, context: ResolveContext) {
+/** @param output null: only the boxes that it belongs to are compared. */
+function limitsOf(output: GoldenOutput | null, context: ResolveContext) {
+	if (output === null) return new Map<string, LimitOf>();
 	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
 		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };
 	});

@@ -51,7 +51,7 @@ function iterationsOf(value: unknown, file: RunFile) {
 	if (first === undefined)
 		throw tensorInvalid(file, `the runner ${JSON.stringify(file.runner ?? "")}`, names || "no runners");
 	if (second === undefined) return first[1];
-	throw tensorInvalid(file, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
+	throw tensorInvalid(file, "results of one runner", `${names}`, "Save one, or name it in the manifest.");
 }
 
 /** Pickles of torch are programs, and are never loaded. */

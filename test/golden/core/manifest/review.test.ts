@@ -85,6 +85,36 @@ it("reviewGolden calls out dropped cases and a softer policy, and notes new ones
 	expect(change?.notes).toContain('1 case added: "other".');
 });
 
+it.each<[string, Partial<GoldenManifest>, string[], string[]]>([
+	[
+		"a policy that compares no changed model",
+		{ policy: { onModelChange: "warn" } },
+		["A changed model now means warn, before compare."],
+		[],
+	],
+	[
+		"a policy that refuses changed models",
+		{ policy: { onModelChange: "fail" } },
+		[],
+		["A changed model now means compare, before fail."],
+	],
+	[
+		"a policy that lets errors grow",
+		{ policy: { mostErrorGrowth: 50 } },
+		["An error warns at 50 times the base's, before at 2 times."],
+		[],
+	],
+	[
+		"an output that only boxes compare",
+		{ detections: [{ name: "found", boxes: "y", scores: "y", format: "xyxy" }] },
+		['Output "y" is no longer compared by relative-l2.'],
+		["1 comparison of boxes dropped."],
+	],
+])("reviewGolden judges %s, and its removal", (_, more, weakened, undone) => {
+	expect(review(golden(), golden({}, more))?.weakened).toEqual(weakened);
+	expect(review(golden({}, more), golden())?.weakened).toEqual(undone);
+});
+
 it("reviewGolden calls out other labels, another array of a file, and a picture that becomes another tensor", () => {
 	const [one] = golden().cases;
 	const file = one!.outputs["y"]!;
