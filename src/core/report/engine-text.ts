@@ -120,7 +120,7 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 		account.largestRestMs === 0
 			? ""
 			: `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
-	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained${rest}.${once}`;
+	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} unexplained${rest}.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {

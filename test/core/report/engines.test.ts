@@ -26,7 +26,7 @@ it("an explanation states causes, their share of the change, and what did not ch
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
 		"+0.20 ± 0.16 µs: `pool1` – shape changed: 8×16×16×16 → 8×64×16×16.",
 		"Unchanged: 7 of 10 node groups (−0.33 ± 0.63 µs).",
-		"Explains +1.65 ± 1.50 of +1.13 µs of the timed runs; −0.52 µs is unexplained; no other node group changed by more than 0.13 µs. With one profile each, ± is estimated from what did not change.",
+		"Explains +1.65 ± 1.50 of +1.13 µs of the timed runs; −0.52 µs unexplained; no other node group changed by more than 0.13 µs. With one profile each, ± is estimated from what did not change.",
 	]);
 });
 
