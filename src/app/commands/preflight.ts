@@ -33,7 +33,7 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 		findingsOf(model, { backend: "tensorrt", tensorrt: version, ...sizes });
 	const findings =
 		tensorrt === undefined ? findingsOf(model, { backend: "onnxruntime", ...sizes }) : onTensorRt(tensorrt);
-	const untold = tensorrt === undefined ? tables.at(-1)?.version : undefined;
+	const unasked = tensorrt === undefined ? tables.at(-1)?.version : undefined;
 	const summary = describeModel(model);
 	const cost = () => figuresOf(costsOf(model.onnx)({ shapes }));
 	terminal.out(
@@ -41,7 +41,7 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 			? jsonText({ model: summary, cost: cost(), findings })
 			: renderPreflight(summary, findings, {
 					color: terminal.color.out,
-					...(untold !== undefined && { tensorRt: { version: untold, findings: onTensorRt(untold) } }),
+					...(unasked !== undefined && { tensorRt: { version: unasked, findings: onTensorRt(unasked) } }),
 				}),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;

@@ -36,6 +36,8 @@ export interface Upgrade {
 	/** Of parts, which may have run on several. */
 	device?: string | undefined;
 	decision: string;
+	/** There is nothing to fix, to review or to find out first. */
+	isClear: boolean;
 	facts: readonly Fact[];
 	caveat: string;
 	plans: string;
@@ -185,7 +187,7 @@ function upgradeOf(sides: Sides) {
 			device,
 			caveat,
 			facts,
-			decision: decisionOf(facts, built.length, { ...sides, timed }),
+			...decisionOf(facts, built.length, { ...sides, timed }),
 			plans,
 		},
 	];
@@ -201,16 +203,18 @@ function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: S
 			})
 			.join(", ");
 	};
-	if (of("stop") !== "") return `Do not upgrade yet: ${of("stop")}.`;
-	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
-	if (engines === 0) return "Not decided: no engine builds on either version.";
-	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
+	const open = (decision: string) => ({ decision, isClear: false });
+	if (of("stop") !== "") return open(`Do not upgrade yet: ${of("stop")}.`);
+	if (of("unknown") !== "") return open(`Not decided: ${of("unknown")}.`);
+	if (engines === 0) return open("Not decided: no engine builds on either version.");
+	if (of("review") !== "") return open(`Upgrade after a review: ${of("review")}.`);
 	const matching = after.golden.filter(({ state }) => state === "match").length;
 	const speed =
 		timed.length === 0
 			? "no workload was compared"
 			: `none of ${counted(timed.length, "workload")} became slower`;
-	return `Upgrade: ${counted(engines, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
+	const found = `${counted(engines, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}`;
+	return { decision: `Upgrade: ${found}.`, isClear: true };
 }
 
 function buildFacts(id: string, { from, to, before, after }: Sides) {
@@ -234,7 +238,7 @@ function buildFacts(id: string, { from, to, before, after }: Sides) {
 		: fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
 }
 
-/** Names the engine's build in place of a finding. */
+/** Why the engine was not built; told there, and not once more as a finding. */
 const blockingOf = (id: string, { findings }: Sides["after"]) =>
 	findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 

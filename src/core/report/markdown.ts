@@ -191,7 +191,7 @@ export function renderMarkdown(
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
 ): string {
 	const context = reportContext(result, sections);
-	const isCalm = upgradesOf(result).every(({ decision }) => decision.startsWith("Upgrade: "));
+	const isCalm = upgradesOf(result).every(({ isClear }) => isClear);
 	const fold = isCalm && result.outcome === "pass" ? foldAll : foldTogether;
 	const render = (detail: Detail, leftOut: readonly string[]) => {
 		const drawn = sectionParts(context, sections, detail);
