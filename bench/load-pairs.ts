@@ -1,10 +1,10 @@
 // Error rates of the verdict at load on a GPU: one gate records many pairs of processes, which are then judged eight at a time;
-// first P99 of base and head in ms, pair by pair.
+// first P99 of base and head in ms, pair by pair, and how far each run is from the simulated queue of its own closed-loop times.
 //
 //     python bench/load.py --project folder --layers 33 34 --pairs 40      pip install numpy onnx
 //     node bench/load-pairs.ts folder [trtexec]
 //
-// Twice the same number of layers shows the false alarms.
+// Twice the same number of layers shows the false alarms. Any folder with a project in base/ and in head/ will do.
 import { join, resolve } from "node:path";
 import type { Arm } from "../generated/result.ts";
 import { systemClock } from "../src/adapters/clock.ts";
@@ -16,10 +16,15 @@ import { gpuWatch } from "../src/app/gpu.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 import { defaultMeasure, defaultSettings } from "../src/core/config/config.ts";
 import { closedLoopMs, expectedP99Ms, judgePoint, type ServedRun } from "../src/core/load/measured.ts";
+import { interpolatedMs, simulateBatcher } from "../src/core/load/queues.ts";
 import { quantile } from "../src/core/stats/quantile.ts";
 import { uniformSource } from "../src/core/stats/random.ts";
+import { formatPercent } from "../src/core/text/units.ts";
 import { childEnvironment, readEnvironment } from "../src/host/adapters/github/env.ts";
 import type { Backend, MeasureResult } from "../src/ports/backend.ts";
+
+const meanOf = (values: Float64Array) => values.reduce((sum, ms) => sum + ms, 0) / values.length;
+const p99Of = (values: Float64Array) => quantile(values.slice().sort(), 0.99);
 
 const looks = [5, 8];
 const blockSize = 8;
@@ -30,12 +35,13 @@ type Served = Record<Arm, Map<number, ServedRun>>;
 
 /** trtexec's runs only tell the capacity: each side is timed once. What the worker says is kept. */
 function watched(backend: Backend, served: Served): Backend {
-	const timed = new Map<Arm, MeasureResult>();
+	const timed = new Map<string, MeasureResult>();
 	return {
 		...backend,
 		async measure(job) {
-			const result = timed.get(job.engine.arm) ?? (await backend.measure(job));
-			timed.set(job.engine.arm, result);
+			const key = JSON.stringify([job.engine.arm, job.inputs]);
+			const result = timed.get(key) ?? (await backend.measure(job));
+			timed.set(key, result);
 			return result;
 		},
 		async infer(job) {
@@ -45,15 +51,23 @@ function watched(backend: Backend, served: Served): Backend {
 					? result.cases.map((one) => ("figures" in one ? one.figures : undefined))
 					: [];
 			const runs = figures.flatMap((one) => (one && "latencyMs" in one ? [one] : []));
-			const [closed, load] = runs;
-			const request = job.cases.at(-1)?.load;
-			if (closed && load && request) {
+			const asked = job.cases.flatMap(({ load }) => load ?? []);
+			const timed = asked.flatMap(({ arrivalsMs, maxBatch: batch }, index) => {
+				const run = runs[index];
+				return run && arrivalsMs.at(-1) === 0 ? [{ batch, ms: closedLoopMs(run, batch) }] : [];
+			});
+			const [request, load] = [asked.at(-1), runs[asked.length - 1]];
+			if (request && load && timed.length < runs.length) {
 				const { arm } = job.engine;
-				const ms = closedLoopMs(closed, 1);
-				const run = { arm, pair: 0, serviceMs: [ms], atRates: [load] };
-				const expectedMs = [expectedP99Ms(request, [{ batch: 1, ms }])];
+				const run = { arm, pair: 0, serviceMs: timed.map(({ ms }) => ms), atRates: [load] };
+				const expectedMs = [expectedP99Ms(request, timed)];
 				served[arm].set(request.arrivalsMs[0] ?? 0, { ...run, expectedMs });
-				process.stderr.write(`${served[arm].size} ${arm} ${ms.toFixed(4)} ms\n`);
+				const queue = { arrivals: request.arrivalsMs, ...request, serviceMs: interpolatedMs(timed) };
+				const simulated = simulateBatcher(queue);
+				const [mean, p99] = [meanOf, p99Of].map((figure) => figure(load.latencyMs) / figure(simulated) - 1);
+				const times = timed.map(({ ms }) => ms.toFixed(4)).join(" ");
+				const apart = `${formatPercent(mean ?? NaN, { sign: true })}, P99 ${formatPercent(p99 ?? NaN, { sign: true })}`;
+				console.log(`${served[arm].size} ${arm} ${times} ms; from the simulated queue: mean ${apart}`);
 			}
 			return result;
 		},
@@ -144,7 +158,7 @@ const paired = [...served.base].flatMap(([arrival, base], pair): Pair[] => {
 for (const pair of paired)
 	console.log(
 		pair
-			.flatMap(({ atRates }) => atRates.map(({ latencyMs }) => quantile(latencyMs.slice().sort(), 0.99)))
+			.flatMap(({ atRates }) => atRates.map(({ latencyMs }) => p99Of(latencyMs)))
 			.map((ms) => ms.toFixed(4))
 			.join(" "),
 	);

@@ -60,7 +60,7 @@ def plan_server(plan):
     zeros = worker.HostBuffer(cuda)
     zeros.reserve(size)
     loaded.kept.append((feeds, zeros))
-    serve = worker.make_graph_server(loaded)
+    serve = worker.make_graph_server(loaded, [], 1, 1)
     for _ in range(20):
         serve(1)
     return serve

@@ -394,7 +394,7 @@ export interface LoadFile {
 	/** poisson (default), constant, or a file with one arrival a line in ms, which has its own rate. */
 	arrivals?: string;
 	at?: Percentage;
-	/** Most requests in one inference. Default: the largest timed batch. */
+	/** Most requests in one inference of a batcher, computed and measured. Default: the largest timed batch. */
 	"max-batch"?: number;
 	"max-delay"?: Duration;
 	/** Pairs of engines (detector, or detector/fp16) that run at once on the GPU, against each alone. */

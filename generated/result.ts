@@ -1019,6 +1019,10 @@ export interface LoadResult {
 	workloads: string[];
 	/** Of a dynamic batcher over these workloads. Absent: one request is one inference of the workload. */
 	batches?: number[];
+	/** Of the batcher: most requests in one inference. */
+	maxBatch?: number;
+	/** Of the batcher: how long a request waits for others while the engine is free. */
+	maxDelayMs?: number;
 	/** Requests a second that the base (without one, the head) can answer. */
 	capacityPerSecond: number;
 	points: LoadPoint[];

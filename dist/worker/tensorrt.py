@@ -699,6 +699,7 @@ class Engine:
             self.refit("model")
         self.laps.end("deserialize")
         self.lanes = [self]
+        self.graphs, self.scratch = {}, DeviceBuffer(self.cuda, "the engine's activations")
         self.open_lane()
         self.laps.end("context")
 
@@ -745,11 +746,27 @@ class Engine:
                 port.device_buffer = self.inputs[port.alias].device_buffer
         for port in self.inputs.values():
             port.read_ranges(self.engine)
-        self.context = self.engine.create_execution_context()
-        if self.context is None:
+        self.adopt(self.engine.create_execution_context())
+
+    def adopt(self, context):
+        if context is None:
             raise Fatal("memory", "TensorRT made no execution context: %s." % self.logger.take())
+        self.context = context
         self.profile = 0
         self.prepared = None
+
+    def open_twin(self):
+        """A lane with a context of its own, in the memory of this lane and its other twins: one at a time may run."""
+        lane = copy.copy(self)
+        lane.lanes = [lane]
+        lane.adopt(self.engine.create_execution_context(self.trt.ExecutionContextAllocationStrategy.USER_MANAGED))
+        # 10.0 has only the latter.
+        if hasattr(lane.context, "set_device_memory"):
+            size = self.engine.device_memory_size_v2
+            lane.context.set_device_memory(self.scratch.reserve(size), size)
+        else:
+            lane.context.device_memory = self.scratch.reserve(self.engine.device_memory_size)
+        return lane
 
     def pinning(self):
         return self.cuda if self.options.mode == "load" else None
@@ -1212,7 +1229,7 @@ def soak(engine, header):
 
 
 # By how much a sleep may end late; so long before its end, a loop watches the clock.
-SLEEP_ENDS_LATE = 5e-4
+SLEEP_ENDS_LATE = 2e-3
 # Between reading a schedule and its first arrival.
 AHEAD = 1e-3
 
@@ -1227,9 +1244,9 @@ def wait_until(moment):
 
 def serve_arrivals(arrivals, most, delay, serve):
     """In seconds. However long a batch takes, requests are due when they arrive, and wait without limit."""
-    latencies, lateness = array.array("d"), array.array("d")
+    batches, count = [], len(arrivals)
     begin = time.perf_counter() + AHEAD
-    first, count, free = 0, len(arrivals), begin
+    first, free = 0, begin
     while first < count:
         oldest = begin + arrivals[first]
         full = begin + arrivals[first + most - 1] if first + most <= count else math.inf
@@ -1241,26 +1258,31 @@ def serve_arrivals(arrivals, most, delay, serve):
             end += 1
         serve(end - first)
         free = time.perf_counter()
-        for each in range(first, end):
-            latencies.append(free - begin - arrivals[each])
-            lateness.append(started - due)
+        batches.append((first, end, free - begin, started - due))
         first = end
+    latencies, lateness = array.array("d"), array.array("d")
+    for first, end, ended, late in batches:
+        latencies.extend(ended - arrivals[each] for each in range(first, end))
+        lateness.extend([late] * (end - first))
     return latencies, lateness
 
 
+def first_items(engine, batched, size):
+    """The feeds of a smaller batch than the kept one: with the batch first, its items are the first bytes of a tensor."""
+    feeds = dict(engine.kept[-1][0])
+    for name in batched:
+        shape = (size,) + feeds[name].shape[1:]
+        feeds[name] = Feed(shape, feeds[name].at, byte_count(engine.inputs[name].dtype, shape))
+    return feeds
+
+
 def make_server(engine, batched, least):
-    """Runs the first items of the kept case: with the batch first, they are the first bytes of a tensor."""
-    feeds, payload = engine.kept[-1]
-    sizes = {}
+    payload, sizes = engine.kept[-1][1], {}
 
     def serve(count):
         size = max(least, count)
         if size not in sizes:
-            sizes[size] = dict(feeds)
-            for name in batched:
-                whole = feeds[name]
-                shape = (size,) + whole.shape[1:]
-                sizes[size][name] = Feed(shape, whole.at, byte_count(engine.inputs[name].dtype, shape))
+            sizes[size] = first_items(engine, batched, size)
         engine.prepare(sizes[size], payload)
         engine.fill(sizes[size], payload)
         engine.execute()
@@ -1269,12 +1291,17 @@ def make_server(engine, batched, least):
     return serve
 
 
-def make_graph_server(engine):
-    """Runs the kept case as one launch: the host has little to do, so that its unsteadiness does not sway the engine's time."""
-    graph = engine.capture(*engine.kept[-1])
+def make_graph_server(engine, batched, least, most):
+    """One launch a batch: the host has little to do, so that its unsteadiness does not sway the engine's time. Each size
+    has a graph of a context of its own, because TensorRT ties a graph to the shapes that its context had."""
+    payload = engine.kept[-1][1]
+    for size in range(least, max(least, most) + 1):
+        if size not in engine.graphs:
+            lane = engine.open_twin() if batched else engine
+            engine.graphs[size] = lane.capture(first_items(engine, batched, size), payload)
 
-    def serve(_):
-        engine.cuda.launch(graph)
+    def serve(count):
+        engine.cuda.launch(engine.graphs[max(least, count)])
         engine.cuda.wait()
 
     return serve
@@ -1284,14 +1311,15 @@ def run_load(engine, header, payload):
     arrivals = array.array("d", bytes(payload))
     if not engine.kept:
         raise Refusal("execution", "the inputs to serve did not run")
-    batched = header["batched"]
-    # A graph has one size.
-    as_graph = header["graph"] and not batched
-    serve = make_graph_server(engine) if as_graph else make_server(engine, batched, header["minBatch"])
+    batched, least, most = header["batched"], header["minBatch"], header["maxBatch"]
+    # TensorRT 8 gives an optimization profile to one context only.
+    can_twin = hasattr(engine.trt, "ExecutionContextAllocationStrategy")
+    as_graphs = header["graph"] and (can_twin or not batched)
+    serve = make_graph_server(engine, batched, least, most) if as_graphs else make_server(engine, batched, least)
     gc.disable()
     try:
         seconds = array.array("d", (ms / 1e3 for ms in arrivals))
-        found = serve_arrivals(seconds, header["maxBatch"], header["maxDelayMs"] / 1e3, serve)
+        found = serve_arrivals(seconds, most, header["maxDelayMs"] / 1e3, serve)
     finally:
         gc.enable()
     parts = [memoryview(array.array("d", (1e3 * value for value in values))).cast("B") for values in found]

@@ -84,7 +84,7 @@ export function concludeResult(
 }
 
 export function computedLoads({ rows, config }: Pick<Facts, "rows" | "config">): LoadResult[] {
-	return loadsOf(rows, (row) => workloadOf(config, row));
+	return loadsOf(rows, (row) => workloadOf(config, row), config.measure.load);
 }
 
 function* notesOf(facts: Facts, input: GateInput) {

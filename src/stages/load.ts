@@ -66,12 +66,15 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 	);
 	const { maxDelayMs, maxBatch: most = Infinity } = measure.load;
 	const maxBatch = Math.min(most, batches.at(-1) ?? 1);
-	const graph = measure.cudaGraph && timed.head.spec.engine.tensorrt.dla === undefined;
+	const isDla = timed.head.spec.engine.tensorrt.dla !== undefined;
+	const graph = measure.cudaGraph && !isDla && maxBatch - minBatch < mostGraphs;
 	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs, graph };
 	const served = new Set(batches.map((batch) => Math.min(batch, maxBatch)));
 	return { head: timed.head, load, timed, batches: [...served], request };
 }
 
+/** Each size of batch has one, and a context with its memory. */
+const mostGraphs = 16;
 const [leastRequests, mostRequests] = [500, 20_000];
 /** To fill caches and to know the capacity, as a share of a run's duration. */
 const closedShare = 0.05;

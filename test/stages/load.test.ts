@@ -148,6 +148,13 @@ suite("measureLoads", () => {
 		},
 	);
 
+	it("launches kernels one by one where each size of batch would be a graph too many", async () => {
+		const profiles = [{ x: [1, 17, 17].map((batch) => [batch, 2]) }];
+		const head = { serviceMs: [10], refusesCapture: true, profiles };
+		const [load] = await measured({ head, batches: [1, 17], durationMs: 20 });
+		expect(load).toMatchObject({ maxBatch: 17, points: [{ head: { runs: 3 } }] });
+	});
+
 	it("says that nothing was served if no workload can be", async () => {
 		const notes: string[] = [];
 		expect(await measured({ head: { serviceMs: [10] }, batches: [], notes })).toEqual([]);
@@ -168,12 +175,12 @@ suite("measureLoads", () => {
 		expect(point!.head!.p50Ms).toBeCloseTo(15, 0);
 	});
 
-	it("gives no figures where requests were sent late, and names the service time that this machine can pace", async () => {
+	it("gives no figures where requests were sent late, and names the service time that could be paced", async () => {
 		const head = { serviceMs: [0.02] };
 		const [load] = await measured({ head, durationMs: 20 });
 		expect(load).toMatchObject({ points: [], replaced: 3 });
 		expect(load!.reason).toMatch(
-			/sent up to 3\.\d+ µs late .P99., more than 5 % of the service time of 2\d\.\d+ µs: .+ engines that take 60\.\d+ µs or more/,
+			/sent up to 3\.\d+ µs late .P99., more than 5 % of the service time of 2\d\.\d+ µs; .+ engine that takes 60\.\d+ µs or more/,
 		);
 	});
 });

@@ -63,6 +63,10 @@ export interface FakePlan {
 	serviceMs?: number[];
 	/** As an engine whose work waits for the host. */
 	refusesCapture?: boolean;
+	/** More do not fit. */
+	mostContexts?: number;
+	/** As far as what the module has tells. */
+	isTensorRT8?: boolean;
 	/** Once, in its nth run. */
 	stall?: { run: number; ms: number };
 	/** virtual: only sleeping and reading the clock take time. */

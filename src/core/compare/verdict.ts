@@ -151,7 +151,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	if (verdict !== "inconclusive") return found;
 	const ofBuilds =
 		builds === null || change === ofPairs ? null : buildVariation(builds, change, minimalEffect);
-	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, pairs, minimalEffect) };
+	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, counted, minimalEffect) };
 }
 
 function tooFew(pairs: number, looks: readonly number[]) {

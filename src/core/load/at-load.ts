@@ -21,6 +21,12 @@ interface Member {
 	times: Record<"head" | "low" | "high", number> & { base: number | null };
 }
 
+/** As `measure.load` says. */
+interface Batching {
+	maxBatch?: number;
+	maxDelayMs: number;
+}
+
 interface Level {
 	gates: { slo?: ServiceLevel };
 	dims: Readonly<Record<string, number>>;
@@ -33,6 +39,7 @@ interface Level {
 export function loadsOf(
 	rows: readonly WorkloadResult[],
 	levelOf: (row: WorkloadResult) => Level | undefined,
+	batching: Batching = { maxDelayMs: 0 },
 ): LoadResult[] {
 	const sloOf = (row: WorkloadResult) => levelOf(row)?.gates.slo;
 	const timed = rows.flatMap((row) => {
@@ -60,9 +67,15 @@ export function loadsOf(
 		);
 		if (batches === null) return single;
 		members.sort((left, right) => left.batch - right.batch);
+		const timedBatches = members.map(({ batch }) => batch);
+		const maxBatch = Math.min(batching.maxBatch ?? Infinity, ...timedBatches.slice(-1));
+		const limits = { maxBatch, maxDelayMs: batching.maxDelayMs };
 		const serverOf: ServerOf = (side) =>
-			batchServer(members.map(({ batch, times }) => ({ batch, ms: times[side] ?? NaN })));
-		return [...single, { ...loadOf(members, serverOf, slo), batches: members.map(({ batch }) => batch) }];
+			batchServer(
+				members.map(({ batch, times }) => ({ batch, ms: times[side] ?? NaN })),
+				limits,
+			);
+		return [...single, { ...loadOf(members, serverOf, slo), batches: timedBatches, ...limits }];
 	});
 }
 
@@ -116,18 +129,18 @@ function constantServer(ms: number): Server {
 	};
 }
 
-/** Both sides and all rates see the same arrivals. Nothing waits while the server is idle. */
-function batchServer(timed: readonly TimedBatch[]): Server {
-	const capacity = Math.max(...timed.map(({ batch, ms }) => (1000 * batch) / ms));
-	const maxBatch = Math.max(...timed.map(({ batch }) => batch));
+/** Both sides and all rates see the same arrivals. */
+function batchServer(timed: readonly TimedBatch[], limits: Required<Batching>): Server {
 	const serviceMs = interpolatedMs(timed);
+	const served = timed.map(({ batch }) => Math.min(batch, limits.maxBatch));
+	const capacity = Math.max(...served.map((batch) => (1000 * batch) / serviceMs(batch)));
 	const atOnePerMs = poissonArrivals(1, requests, 1);
 	return {
 		capacity,
 		at(rate) {
 			if (!(rate <= mostLoad * capacity)) return null;
 			const arrivals = atOnePerMs.map((ms) => (1000 * ms) / rate);
-			const all = simulateBatcher({ arrivals, maxBatch, maxDelayMs: 0, serviceMs });
+			const all = simulateBatcher({ arrivals, ...limits, serviceMs });
 			const sorted = all.subarray(settled).sort();
 			const [p50Ms = 0, p99Ms = 0, p999Ms = 0] = [0.5, 0.99, 0.999].map((p) => quantile(sorted, p));
 			return { meanMs: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length, p50Ms, p99Ms, p999Ms };

@@ -14,7 +14,7 @@ export interface LoadRequest {
 	minBatch: number;
 	maxBatch: number;
 	maxDelayMs: number;
-	/** Whether requests of one size run as a CUDA graph. */
+	/** Whether batches run as CUDA graphs, one for each size. */
 	graph: boolean;
 }
 
@@ -55,7 +55,7 @@ function latenessOf({ atRates }: ServedRun) {
 export function lateReason(run: ServedRun): string | null {
 	const [lateMs, serviceMs] = [latenessOf(run), Math.min(...run.serviceMs)];
 	if (lateMs <= latenessShare * serviceMs) return null;
-	return `requests were sent up to ${formatMs(lateMs)} late (P99), more than ${formatLimit(latenessShare)} of the service time of ${formatMs(serviceMs)}: this machine paces engines that take ${formatMs(lateMs / latenessShare)} or more`;
+	return `requests were sent up to ${formatMs(lateMs)} late (P99), more than ${formatLimit(latenessShare)} of the service time of ${formatMs(serviceMs)}; so late, only an engine that takes ${formatMs(lateMs / latenessShare)} or more could be paced`;
 }
 
 /** P99 in ms of a schedule if each batch takes as long as alone; it differs more between schedules than between runs of one. */

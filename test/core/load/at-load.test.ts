@@ -91,6 +91,20 @@ describe("loadsOf", () => {
 		expect(loadsOf([slow, ...others], none).map(({ workloads }) => workloads)).toEqual([["one"], ["long"]]);
 	});
 
+	it("a batcher takes no more requests at once and waits as long for them as measure.load says", () => {
+		const rows = [slow, row("eight", [8, 3], { base: 2 })];
+		const at = (batching: { maxBatch?: number; maxDelayMs: number }) => loadsOf(rows, none, batching)[2]!;
+		const [plain, late, few] = [
+			at({ maxDelayMs: 0 }),
+			at({ maxDelayMs: 5 }),
+			at({ maxBatch: 4, maxDelayMs: 0 }),
+		];
+		expect(late).toMatchObject({ maxBatch: 8, maxDelayMs: 5, capacityPerSecond: 4000 });
+		const slowest = ({ points }: typeof plain) => points[0]?.base?.p999Ms ?? NaN;
+		expect(slowest(late)).toBeGreaterThan(Math.max(5, slowest(plain)));
+		expect(few).toMatchObject({ maxBatch: 4, capacityPerSecond: expect.closeTo(4000 / (1 + 3 / 7), 6) });
+	});
+
 	it("a new workload has the range of its runs, and shares of its own capacity", () => {
 		const run = (medianMs: number) =>
 			({ arm: "head", pair: 0, order: 0, state: "ok", wallMs: 1, medianMs }) as const;

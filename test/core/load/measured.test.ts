@@ -31,7 +31,7 @@ it("closedLoopMs takes the time between the ends of batches", () => {
 it("a run counts up to a lateness of 5 % of the service time", () => {
 	expect(lateReason(served("head", 0, 3, 0.05))).toBeNull();
 	expect(lateReason(served("head", 0, 3, 0.06))).toMatch(
-		/60\.00 µs late .+ engines that take 1\.200 ms or more/,
+		/60\.00 µs late .+ engine that takes 1\.200 ms or more/,
 	);
 });
 

@@ -48,6 +48,13 @@ export function loadName(load: Pick<LoadResult, "model" | "engine" | "workloads"
 	return subjectName({ ...load, workload: batches ? `batcher (${batches.join(", ")})` : workloads[0] });
 }
 
+function batchingText({ maxBatch = 1, maxDelayMs = 0 }: Pick<LoadResult, "maxBatch" | "maxDelayMs">) {
+	return present([
+		maxBatch > 1 && `up to ${maxBatch} at once`,
+		maxBatch > 1 && maxDelayMs > 0 && `delayed by up to ${formatMs(maxDelayMs)}`,
+	]);
+}
+
 const beyond = "over capacity";
 
 function changeOf(point: Point) {
@@ -122,6 +129,15 @@ function pausedBlocks(rows: readonly WorkloadResult[]) {
 const method =
 	"Computed from the times, not measured: Poisson arrivals, one server with a constant time per batch, no network, and an idle GPU as fast as a busy one. Load is the share of the base's capacity; both sides get the same rates.";
 
+function methodOf(loads: readonly LoadResult[]) {
+	const batchers = [...new Set(loads.map((load) => batchingText(load).join(", ")))].filter(
+		(text) => text !== "",
+	);
+	return [method, ...batchers.slice(0, mostTold.html).map((text) => `Batchers take requests ${text}.`)].join(
+		" ",
+	);
+}
+
 export const loadSection: ReportSection = {
 	id: "at-load",
 	show({ result: { loads = [], workloads } }, { format }) {
@@ -135,7 +151,7 @@ export const loadSection: ReportSection = {
 		const whole: Block[] = [
 			table("latency at load", columns, rows, { noun: "row" }),
 			...pausedBlocks(workloads),
-			sentence(method, "quiet"),
+			sentence(methodOf(loads), "quiet"),
 		];
 		const told = toldBlocks(loads, mostTold[format]);
 		const elsewhere = sentence("Other loads are in `report.html`.");
@@ -163,13 +179,7 @@ const measuredColumns: readonly Column<MeasuredRow>[] = [
 	numbers("busy", ({ stats }) => stats.serviceMs, formatMs),
 	numbers("sent late", ({ stats }) => stats.latenessMs, formatMs),
 	numbers("requests", ({ stats }) => stats.requests, formatCount),
-	plain("arrivals", ({ load: { arrivals, maxBatch, maxDelayMs } }) =>
-		present([
-			cleanName(arrivals, 60),
-			maxBatch > 1 && `up to ${maxBatch} at once`,
-			maxBatch > 1 && maxDelayMs > 0 && `delayed by up to ${formatMs(maxDelayMs)}`,
-		]).join(", "),
-	),
+	plain("arrivals", ({ load }) => [cleanName(load.arrivals, 60), ...batchingText(load)].join(", ")),
 ];
 
 const measuredMethod =

@@ -68,11 +68,15 @@ suite("a schedule", () => {
 			expect(Math.abs(figure(run!.latencyMs) / figure(replayed) - 1)).toBeLessThan(0.01);
 	});
 
-	it.each([0, 20])(
-		"served in batches, with a delay of %d ms, is what the simulated batcher gives",
-		async (maxDelayMs) => {
+	it.each([
+		[0, true],
+		[20, true],
+		[20, false],
+	])(
+		"served in batches, with a delay of %d ms (as graphs: %s), is what the simulated batcher gives",
+		async (maxDelayMs, graph) => {
 			const arrivalsMs = poisson(240, 4000);
-			const [run] = await serve({ serviceMs: table }, 8, { ...batcher, maxDelayMs, arrivalsMs });
+			const [run] = await serve({ serviceMs: table }, 8, { ...batcher, graph, maxDelayMs, arrivalsMs });
 			const serviceMs = (batch: number) => table[batch - 1] ?? NaN;
 			const simulated = simulateBatcher({ arrivals: arrivalsMs, maxBatch: 8, maxDelayMs, serviceMs });
 			expect(Math.abs(mean(run!.latencyMs) / mean(simulated) - 1)).toBeLessThan(0.03);
@@ -119,6 +123,20 @@ suite("a schedule", () => {
 	])("is refused for an engine %s, with the remedy", async (_, engine) => {
 		const load = { ...single, arrivalsMs: poissonArrivals(1, 10, 1), graph: true };
 		await expect(serve(engine, 1, load)).rejects.toThrow(/CUDA graph, set measure.cuda-graph to false/);
+	});
+
+	it("of batches is served kernel by kernel where TensorRT gives an optimization profile to one context", async () => {
+		const load = { ...batcher, arrivalsMs: schedule("constant", { seed: 1, count: 20, perSecond: 10 }) };
+		const engine = { serviceMs: table, isTensorRT8: true, mostContexts: 1, refusesCapture: true };
+		const [run] = await serve(engine, 8, load);
+		expectClose(run!.latencyMs, new Float64Array(20).fill(10), clockMs);
+	});
+
+	it("of batches is refused where the GPU's memory holds no context for each size, with the remedy", async () => {
+		const load = { ...batcher, arrivalsMs: poissonArrivals(1, 10, 1) };
+		await expect(serve({ mostContexts: 4 }, 8, load)).rejects.toThrow(
+			/each size of batch has a context, and .*OutOfMemory.* Lower measure.load.max-batch/,
+		);
 	});
 
 	it("without inputs is refused", async () => {

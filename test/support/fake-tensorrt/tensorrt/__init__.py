@@ -6,6 +6,7 @@ import os
 import signal
 import struct
 import time
+import weakref
 
 from . import clock, cuda
 
@@ -23,6 +24,10 @@ class TensorIOMode(enum.Enum):
 
 class TensorLocation(enum.Enum):
     DEVICE, HOST = 0, 1
+
+
+class ExecutionContextAllocationStrategy(enum.Enum):
+    STATIC, ON_PROFILE_CHANGE, USER_MANAGED = range(3)
 
 
 class TensorFormat(enum.Enum):
@@ -133,10 +138,12 @@ class ICudaEngine:
         self.profiles = plan.get("profiles", [{}])
         self.num_optimization_profiles = len(self.profiles)
         self.weight = 0.0 if plan.get("stripped") else 1.0
-        self.calls = 0
+        self.calls = self.contexts = 0
         cuda.state["bytes_left"] = plan.get("bytesLeft", 1 << 40)
         if plan.get("clock") == "virtual":
             clock.install()
+        if plan.get("isTensorRT8"):
+            globals().pop("ExecutionContextAllocationStrategy", None)
 
     def __del__(self):
         if self.allocator:
@@ -182,6 +189,10 @@ class ICudaEngine:
         return self.tensors[name].get("alias")
 
     def create_execution_context(self):
+        self.contexts += 1
+        if self.contexts > self.plan.get("mostContexts", self.contexts):
+            self.logger.log(ILogger.ERROR, "IExecutionContext creation: Error Code 2: OutOfMemory (no further information)")
+            return None
         return IExecutionContext(self)
 
 
@@ -254,7 +265,9 @@ class IExecutionContext:
 
     def execute_async_v3(self, stream):
         if stream in cuda.captures:
-            cuda.captures[stream].append(lambda: self.execute_async_v3(stream))
+            # A graph does not keep its context; without, it reads what was freed.
+            context = weakref.ref(self)
+            cuda.captures[stream].append(lambda: context().execute_async_v3(stream) if context() else cuda.lose())
             return not self.engine.plan.get("refusesCapture")
         self.runs += 1
         self.engine.spill("run")
@@ -284,7 +297,7 @@ class IExecutionContext:
             log(ILogger.ERROR, "IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)")
             return False
         if what == "lose the GPU":
-            cuda.state["lost"] = 700
+            cuda.lose()
         if what == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         if what == "hang":

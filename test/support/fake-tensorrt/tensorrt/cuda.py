@@ -1,5 +1,6 @@
 # Stands in for the CUDA driver: device memory is host memory, a stream is done at once.
 import ctypes
+import gc
 import time
 
 from . import clock
@@ -80,6 +81,10 @@ def fill(target, value, size, stream):
     return 0
 
 
+def lose():
+    state["lost"] = 700
+
+
 def work(seconds, stream):
     """The GPU does one thing at a time."""
     state["busy_until"] = max(time.perf_counter(), state["busy_until"]) + seconds
@@ -100,6 +105,8 @@ def query(stream):
 
 
 def begin_capture(stream, mode):
+    # As Python may at any time.
+    gc.collect()
     captures[stream] = []
     return 0
 
