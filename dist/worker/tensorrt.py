@@ -699,7 +699,7 @@ class Engine:
             self.refit("model")
         self.laps.end("deserialize")
         self.lanes = [self]
-        self.graphs, self.scratch = {}, DeviceBuffer(self.cuda, "the engine's activations")
+        self.graphs = {}
         self.open_lane()
         self.laps.end("context")
 
@@ -746,27 +746,11 @@ class Engine:
                 port.device_buffer = self.inputs[port.alias].device_buffer
         for port in self.inputs.values():
             port.read_ranges(self.engine)
-        self.adopt(self.engine.create_execution_context())
-
-    def adopt(self, context):
-        if context is None:
+        self.context = self.engine.create_execution_context()
+        if self.context is None:
             raise Fatal("memory", "TensorRT made no execution context: %s." % self.logger.take())
-        self.context = context
         self.profile = 0
         self.prepared = None
-
-    def open_twin(self):
-        """A lane with a context of its own, in the memory of this lane and its other twins: one at a time may run."""
-        lane = copy.copy(self)
-        lane.lanes = [lane]
-        lane.adopt(self.engine.create_execution_context(self.trt.ExecutionContextAllocationStrategy.USER_MANAGED))
-        # 10.0 has only the latter.
-        if hasattr(lane.context, "set_device_memory"):
-            size = self.engine.device_memory_size_v2
-            lane.context.set_device_memory(self.scratch.reserve(size), size)
-        else:
-            lane.context.device_memory = self.scratch.reserve(self.engine.device_memory_size)
-        return lane
 
     def pinning(self):
         return self.cuda if self.options.mode == "load" else None
@@ -1297,14 +1281,27 @@ def make_graph_server(engine, batched, least, most):
     payload = engine.kept[-1][1]
     for size in range(least, max(least, most) + 1):
         if size not in engine.graphs:
-            lane = engine.open_twin() if batched else engine
-            engine.graphs[size] = lane.capture(first_items(engine, batched, size), payload)
+            lane = open_twin(engine) if batched else engine
+            # A graph needs its context as long as it runs.
+            engine.graphs[size] = lane, lane.capture(first_items(engine, batched, size), payload)
 
     def serve(count):
-        engine.cuda.launch(engine.graphs[max(least, count)])
+        _, graph = engine.graphs[max(least, count)]
+        engine.cuda.launch(graph)
         engine.cuda.wait()
 
     return serve
+
+
+def open_twin(engine):
+    """On the same stream: one of them runs at a time."""
+    lane = copy.copy(engine)
+    lane.lanes = [lane]
+    try:
+        lane.open_lane()
+    except Fatal as error:
+        raise Refusal("memory", "each size of batch has a context, and %s Lower measure.load.max-batch." % error)
+    return lane
 
 
 def run_load(engine, header, payload):
