@@ -384,3 +384,15 @@ it.each([
 		expect(picture).toContain(p99Ms === 1.5 ? "1.000 ms" : "800.0 µs");
 	},
 );
+
+it("what is computed names the batcher that it is computed for", () => {
+	const rows = [1, 8].map((batch) =>
+		buildWorkload({ workload: `batch ${batch}`, shapes: { x: [batch, 3] } }),
+	);
+	const loads = loadsOf(rows, () => undefined, { maxDelayMs: 2 });
+	const said = "Batchers take requests up to 8 at once, delayed by up to 2.000 ms.";
+	// The terminal breaks the line.
+	const { terminal: _, ...texts } = inEveryFormat(buildResult({ loads }));
+	expectAll(texts, said);
+	expectNone(inEveryFormat(buildResult({ loads: loads.slice(0, 2) })), /Batchers/);
+});
