@@ -38,7 +38,6 @@ export function countWords(text: string): number {
 const mostTitleWords = 26;
 /** A short first sentence is kept with the lines, however many there are. */
 const mostOpeningWords = 8;
-const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;
 
@@ -56,10 +55,10 @@ export function briefTitle({ title }: Highlight): string {
 	return cut(title, mostTitleWords);
 }
 
-export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
+/** Without its fix, which a comment names at the end. */
+export function brief({ lines, fix: _, ...highlight }: Highlight, maxWords: number): Highlight {
 	const title = briefTitle(highlight);
-	// The fix has a label of one word.
-	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
+	let left = maxWords - countWords(title);
 	const take = (texts: readonly string[], reserved = 0) =>
 		texts.filter((text) => {
 			const words = countWords(withoutMarks(text));
@@ -67,29 +66,18 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 			left -= words;
 			return true;
 		});
-	const takeCut = (text: string, reserved = 0) => {
-		const shown = cut(text, left - reserved);
-		left -= countWords(shown);
-		return shown;
-	};
-	const forFix = fix === undefined ? 0 : Math.min(mostFixWords, countWords(fix));
-	const [first, ...others] = highlight.sentences;
-	const opening =
-		lines === undefined && first !== undefined
-			? (take([first], forFix)[0] ?? takeCut(withoutMarks(first), forFix))
-			: null;
-	const openingWords = lines === undefined || first === undefined ? 0 : countWords(withoutMarks(first));
+	const [first = "", ...others] = highlight.sentences;
+	if (lines === undefined) {
+		const [whole] = take([first]);
+		const sentences = whole === undefined ? [cut(withoutMarks(first), left)] : [whole, ...take(others)];
+		return { ...highlight, title, sentences: sentences.filter((text) => text !== "") };
+	}
+	const openingWords = countWords(withoutMarks(first));
 	const forOpening = openingWords > mostOpeningWords ? 0 : openingWords;
-	const failing = take(lines ?? [], forFix + moreWords + forOpening);
-	const hidden = (lines?.length ?? 0) - failing.length;
-	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forFix + forOpening);
-	return {
-		...highlight,
-		title,
-		lines: lines === undefined ? undefined : [...failing, ...more],
-		fix: fix === undefined ? undefined : takeCut(fix),
-		sentences: opening === null ? take(highlight.sentences) : [opening, ...take(others)],
-	};
+	const shown = take(lines, moreWords + forOpening);
+	const hidden = lines.length - shown.length;
+	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forOpening);
+	return { ...highlight, title, lines: [...shown, ...more], sentences: take(highlight.sentences) };
 }
 
 type Known = Highlight & { about: Subject };

@@ -99,7 +99,7 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 }
 
 function highlightMarkdown(whole: Highlight, detail: Detail, isLead = false) {
-	const short = brief({ ...whole, fix: undefined }, maxWords);
+	const short = brief(whole, maxWords);
 	const { severity, title, lines = [], sentences, excerpt = [] } = short;
 	const end = sentences.length === 0 || /[.!?…]$/.test(title) ? "" : ".";
 	const first = isLead ? "" : `${outcomeSymbols[severity]} **${escapeMarkdown(title)}${end}**`;
