@@ -5,7 +5,7 @@ import { unknownChange } from "../core/compare/verdict.ts";
 import { loadOf } from "../core/config/against.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { type MeasureInput, type MeasurePorts, measure } from "./measure.ts";
-import type { TimedWorkload } from "./workloads.ts";
+import { subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface SiblingPair {
 	timed: TimedWorkload;
@@ -59,15 +59,12 @@ export async function* measureSiblings(
 	input: MeasureInput,
 	ports: MeasurePorts,
 ): AsyncGenerator<{ siblings: readonly [SiblingResult]; errors?: readonly ErrorRecord[] }> {
-	const subjectOf = ({ timed: { head, workload }, against }: SiblingPair) => {
-		const { model, engine } = head.spec;
-		return { model: model.name, engine: engine.name, against, workload: workload.config.name };
-	};
+	const namesOf = ({ timed, against }: SiblingPair) => ({ ...subjectOf(timed), against });
 	for (const { obstacle, ...pair } of pairs) {
 		if (obstacle === undefined) continue;
 		const nothing = { ...unknownChange, pairs: 0, minimalEffect: 0, level: 1 };
 		const latency = { verdict: "missing", reason: obstacle, ...nothing } as const;
-		yield { siblings: [{ ...subjectOf(pair), latency, sibling: null, own: null, replaced: 0 }] };
+		yield { siblings: [{ ...namesOf(pair), latency, sibling: null, own: null, replaced: 0 }] };
 	}
 	const ready = pairs.filter(({ obstacle }) => obstacle === undefined);
 	if (ready.length === 0) return;
@@ -79,6 +76,6 @@ export async function* measureSiblings(
 		const isOneEngine = latency.verdict === "unchanged" && runs.length === 0;
 		const reason = isOneEngine ? "Both engines are the same, byte for byte." : latency.reason;
 		const found = { latency: { ...latency, reason }, sibling: base, own: head, replaced, limits };
-		yield { siblings: [{ ...subjectOf(pair), ...found }], errors };
+		yield { siblings: [{ ...namesOf(pair), ...found }], errors };
 	}
 }

@@ -3,7 +3,7 @@ import type { ErrorRecord, SweepPoint, SweepResult, WorkloadResult } from "../..
 import { firstArms } from "../core/compare/pairs.ts";
 import { nextSize, timesOf } from "../core/compare/sweep.ts";
 import { type MeasureInput, type MeasurePorts, measure } from "./measure.ts";
-import { isIdentical, type Sweep, type TimedWorkload } from "./workloads.ts";
+import { isIdentical, type Sweep, subjectOf, type TimedWorkload } from "./workloads.ts";
 
 interface SweptWorkload extends TimedWorkload {
 	sweep: Sweep;
@@ -32,9 +32,7 @@ export async function* measureSweeps(
 		}
 		if (points.length === 0) continue;
 		points.sort((a, b) => a.size - b.size);
-		const { model, engine } = timed.head.spec;
-		const of = { model: model.name, engine: engine.name, workload: timed.workload.config.name };
-		yield { sweeps: [{ ...of, dim: timed.sweep.dim, points }] };
+		yield { sweeps: [{ ...subjectOf(timed), dim: timed.sweep.dim, points }] };
 	}
 }
 

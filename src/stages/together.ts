@@ -10,7 +10,7 @@ import type { MeasureInput } from "./measure.ts";
 import { type Paired, repeatedNotes, runPairs, type WatchedPorts } from "./run-pairs.ts";
 import { isSwept } from "./sweep.ts";
 import { engineOf, inputsOf } from "./time-pair.ts";
-import type { TimedWorkload } from "./workloads.ts";
+import { subjectOf, type TimedWorkload } from "./workloads.ts";
 
 interface Two {
 	head: BuiltEngine;
@@ -110,9 +110,8 @@ function resultOf(
 	};
 	const known = pairs.length === 0 ? input.noBase(timed) : {};
 	const comparison: Comparison = { ...judgePairs(pairs, options), ...known };
-	const { model, engine } = timed.head.spec;
 	return {
-		...{ model: model.name, engine: engine.name, workload: timed.workload.config.name },
+		...subjectOf(timed),
 		beside: `${other.head.spec.model.name}/${other.head.spec.engine.name}`,
 		...{ base: side("base"), head: side("head"), comparison },
 	};

@@ -3,7 +3,7 @@ import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { SizeRange } from "../core/compare/sweep.ts";
 import type { Config, SweepConfig } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
-import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
+import { ConfigError, faultOf } from "../core/errors.ts";
 import { refuseImpossible, type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
@@ -239,7 +239,7 @@ export function isIdentical(
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);
 }
 
-export function subjectOf({ head, workload }: TimedWorkload): ErrorSubject {
+export function subjectOf({ head, workload }: Pick<TimedWorkload, "head" | "workload">) {
 	const { model, engine } = head.spec;
 	return { model: model.name, engine: engine.name, workload: workload.config.name };
 }
@@ -256,15 +256,12 @@ export function identicalEngines({ head }: TimedWorkload, done: "timed" | "count
 }
 
 export function identityOf({ workload, head, inputs }: TimedWorkload) {
-	const { model, engine } = head.spec;
 	return {
 		id: workload.id,
-		model: model.name,
-		engine: engine.name,
-		workload: workload.config.name,
-		precision: engine.precision,
+		...subjectOf({ workload, head }),
+		precision: head.spec.engine.precision,
 		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
 		streams: workload.config.streams,
-		...(workload.config.everyMs !== undefined && { everyMs: workload.config.everyMs }),
+		everyMs: workload.config.everyMs,
 	};
 }

@@ -20,7 +20,7 @@ import { probeSection } from "../../core/report/sections/probes.ts";
 import { loadName } from "../../core/report/sections/serving.ts";
 import { siblingSection } from "../../core/report/sections/siblings.ts";
 import { workloadSection } from "../../core/report/sections/workloads.ts";
-import { drawTerminal } from "../../core/report/terminal.ts";
+import { drawTerminal, paint } from "../../core/report/terminal.ts";
 import { shellWord } from "../../core/text/escape.ts";
 import { formatCount, formatMs, formatPercent } from "../../core/text/units.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -75,7 +75,7 @@ export async function tryModel(argv: readonly string[], terminal: Terminal): Pro
 }
 
 function heading(title: string, { out, color }: Terminal) {
-	out(`${color.out ? `\u001b[1m${title}\u001b[22m` : title}\n`);
+	out(`${paint(title, "bold", color.out)}\n`);
 }
 
 async function runIn(folder: string, shapes: Parameters<typeof countedAt>[2], trial: Trial) {

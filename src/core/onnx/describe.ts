@@ -1,6 +1,7 @@
 // Describes a model, as a plain value and as text, and compares two.
 import type { Finding, InterfaceRow } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
+import { paint } from "../report/terminal.ts";
 import { formatDims, quoteName } from "../text/escape.ts";
 import { capitalize, counted, listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
@@ -192,11 +193,10 @@ function wiringOf(graph: OnnxGraph): string {
 }
 
 const severities = {
-	error: { colour: "31", mark: "✗ error" },
-	warning: { colour: "33", mark: "! warning" },
-	note: { colour: "36", mark: "· note" },
-};
-const dim = "2";
+	error: { style: "red", mark: "✗ error" },
+	warning: { style: "yellow", mark: "! warning" },
+	note: { style: "cyan", mark: "· note" },
+} as const;
 const maxOperators = 12;
 
 export function renderPreflight(
@@ -204,18 +204,17 @@ export function renderPreflight(
 	findings: readonly Finding[],
 	options: { color?: boolean; tensorRt?: { version: string; findings: readonly Finding[] } } = {},
 ): string {
-	const paint = (text: string, colour: string) =>
-		options.color ? `\u001b[${colour}m${text}\u001b[0m` : text;
+	const { color = false, tensorRt } = options;
 	const lines = summaryRows(summary).map(([label, text]) => `${label.padEnd(10)} ${text}`);
 	lines.push("");
 	for (const { severity, code, message, fix } of findings) {
-		const { mark, colour } = severities[severity];
-		lines.push(`${paint(mark, colour)} ${paint(code, dim)}`, `  ${message}`);
-		if (fix !== undefined) lines.push(paint(`  → ${fix}`, dim));
+		const { mark, style } = severities[severity];
+		lines.push(`${paint(mark, style, color)} ${paint(code, "dim", color)}`, `  ${message}`);
+		if (fix !== undefined) lines.push(paint(`  → ${fix}`, "dim", color));
 	}
 	lines.push(`${capitalize(countsOf(findings))}.`);
-	if (options.tensorRt !== undefined) {
-		const { version, findings: others } = options.tensorRt;
+	if (tensorRt !== undefined) {
+		const { version, findings: others } = tensorRt;
 		const list = others.length === 0 ? "" : `; trtgate preflight MODEL --tensorrt ${version} lists them`;
 		lines.push(`This is for ONNX Runtime. For TensorRT ${version}: ${countsOf(others)}${list}.`);
 	}

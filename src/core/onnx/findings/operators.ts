@@ -132,7 +132,7 @@ function adviceFor(op: string, listedFirst: string | undefined) {
 		: "Replace it before export, or compute it outside of the engine; else it needs a plugin of that name.";
 }
 
-const drawing = new Set(
+export const drawing = new Set(
 	"Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split(" "),
 );
 

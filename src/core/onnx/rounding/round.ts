@@ -4,15 +4,15 @@ import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
 import {
 	type FixedTensors,
-	factsOf,
 	findFixed,
-	type GraphFacts,
 	keepsRounding,
 	neverRounded,
 	products,
 	quantises,
 	type RoundedPrecision,
 	type Rounding,
+	type RoundingFacts,
+	roundingFacts,
 	roundingNodes,
 } from "./rounding-nodes.ts";
 
@@ -25,9 +25,9 @@ export interface RoundingPlan {
 export const oldestRoundedOpset = 9;
 
 export function planRounding(model: OnnxModel, precision: RoundedPrecision): RoundingPlan | null {
-	const facts = factsOf(model);
+	const facts = roundingFacts(model);
 	const opset = model.opsets[""] ?? 0;
-	const [scope] = facts.subject.scopes;
+	const [scope] = facts.scopes;
 	if (scope === undefined || opset < oldestRoundedOpset) return null;
 	const work: Work = {
 		facts,
@@ -50,7 +50,7 @@ export function planRounding(model: OnnxModel, precision: RoundedPrecision): Rou
 }
 
 interface Work {
-	facts: GraphFacts;
+	facts: RoundingFacts;
 	rounding: Rounding;
 	watched: { tensor: string; unguarded: string }[];
 	rounds: number;
@@ -114,7 +114,7 @@ function readersIn({ nodes }: Scope) {
 function roundSubgraphs(work: Work, index: number, around: Body) {
 	const edits = new Map<string, GraphEdit>();
 	// Scopes are in the order of their subgraphs.
-	const inner = work.facts.subject.scopes.filter(({ outer }) => outer === around.scope);
+	const inner = work.facts.scopes.filter(({ outer }) => outer === around.scope);
 	for (const [place, { nodeIndex, attribute }] of around.scope.subgraphs.entries()) {
 		const scope = inner[place];
 		if (nodeIndex !== index || scope === undefined) continue;
@@ -131,7 +131,7 @@ const affine = new Set(["BatchNormalization", "Add", "Sub", "Mul", "Div"]);
 function foldedResults(
 	{ nodes }: Scope,
 	{ constants }: FixedTensors,
-	{ readers, facts }: { readers: ReadonlyMap<string, readonly OnnxNode[]>; facts: GraphFacts },
+	{ readers, facts }: { readers: ReadonlyMap<string, readonly OnnxNode[]>; facts: RoundingFacts },
 ) {
 	const folded = new Set<string>();
 	const variablesOf = ({ inputs }: OnnxNode) => inputs.filter((name) => name !== "" && !constants.has(name));
@@ -156,10 +156,10 @@ function roundsInput(
 	{ scope, fixed, node, slot }: { scope: Scope; fixed: FixedTensors; node: OnnxNode; slot: number },
 ) {
 	const name = node.inputs[slot] ?? "";
-	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float")
+	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.types, scope, name) !== "float")
 		return false;
 	if (rounding.precision === "tf32") return products.has(node.op);
-	const isGiven = fixed.fixed.has(name) || facts.subject.scopes[0]?.inputs.includes(name) === true;
+	const isGiven = fixed.fixed.has(name) || facts.scopes[0]?.inputs.includes(name) === true;
 	return isGiven && !neverRounded(node, slot);
 }
 
@@ -172,7 +172,7 @@ interface OutputAt {
 
 function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt) {
 	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
-	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
+	if (typeIn(facts.types, scope, name) !== "float") return false;
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 

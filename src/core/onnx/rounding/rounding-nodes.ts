@@ -1,6 +1,7 @@
 // The part of a graph that no input reaches; and the nodes that round one tensor to a precision and give it back as float.
-import { type Subject, subjectOf } from "../findings/subject.ts";
+import { drawing } from "../findings/operators.ts";
 import type { NewNode, OnnxModel, OnnxNode } from "../model.ts";
+import { factsOf, type ModelFacts } from "../static-shapes/infer.ts";
 import { textAttribute } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
 
@@ -110,14 +111,6 @@ export const products: ReadonlySet<string> = new Set([
 	"RNN",
 ]);
 
-const random = new Set([
-	"RandomNormal",
-	"RandomNormalLike",
-	"RandomUniform",
-	"RandomUniformLike",
-	"Bernoulli",
-	"Multinomial",
-]);
 /** Their results depend on shapes alone, which are known before any value is computed. */
 const ofShapes = new Set(["Shape", "Size"]);
 const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"]);
@@ -135,7 +128,7 @@ export function findFixed(scope: Scope, outer: FixedTensors | null): FixedTensor
 	const dequantised = new Set(outer?.dequantised);
 	const withBodies = new Set(scope.subgraphs.map(({ nodeIndex }) => nodeIndex));
 	for (const [index, node] of scope.nodes.entries()) {
-		if (withBodies.has(index) || random.has(node.op)) continue;
+		if (withBodies.has(index) || drawing.has(node.op)) continue;
 		if (isComputedFrom(constants, node)) addAll(constants, node.outputs);
 		if (!isComputedFrom(fixed, node) && !ofShapes.has(node.op)) continue;
 		addAll(fixed, node.outputs);
@@ -153,17 +146,16 @@ function isComputedFrom(known: ReadonlySet<string>, { op, inputs }: OnnxNode) {
 	return read.length > 0 ? read.every((name) => known.has(name)) : op === "Constant";
 }
 
-export interface GraphFacts {
-	subject: Subject;
+export interface RoundingFacts extends ModelFacts {
 	readers: ReadonlyMap<string, number>;
 	freshName(base: string): string;
 }
 
-export function factsOf(onnx: OnnxModel): GraphFacts {
-	const subject = subjectOf({ path: "", onnx, sha256: "", external: [] }, { backend: "onnxruntime" });
+export function roundingFacts(model: OnnxModel): RoundingFacts {
+	const facts = factsOf(model);
 	const readers = new Map<string, number>();
 	const known = new Set<string>();
-	for (const { inputs, initializers, nodes, outputs } of subject.scopes) {
+	for (const { inputs, initializers, nodes, outputs } of facts.scopes) {
 		for (const name of [...outputs, ...nodes.flatMap((node) => node.inputs)])
 			readers.set(name, (readers.get(name) ?? 0) + 1);
 		addAll(known, inputs);
@@ -176,5 +168,5 @@ export function factsOf(onnx: OnnxModel): GraphFacts {
 		known.add(name);
 		return name;
 	};
-	return { subject, readers, freshName };
+	return { ...facts, readers, freshName };
 }

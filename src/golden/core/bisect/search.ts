@@ -1,7 +1,8 @@
 // Finds the first tensor of a graph that diverges from its reference, and describes what was found.
 import type { Bisection } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
-import { factsOf, findFixed } from "../../../core/onnx/rounding/rounding-nodes.ts";
+import { findFixed } from "../../../core/onnx/rounding/rounding-nodes.ts";
+import { factsOf } from "../../../core/onnx/static-shapes/infer.ts";
 import { quoted } from "../../../core/text/escape.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";
 import { formatValue } from "../../../core/text/units.ts";
@@ -37,12 +38,12 @@ function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
 }
 
 function floatTensors(model: OnnxModel) {
-	const { subject } = factsOf(model);
-	const [graph] = subject.scopes;
+	const { scopes, types: typesOf } = factsOf(model);
+	const [graph] = scopes;
 	if (graph === undefined) return { types: new Map<string, OnnxDType>(), fixed: new Set<string>() };
 	const { fixed } = findFixed(graph, null);
 	const written = new Set(model.graph.nodes.flatMap(({ outputs }) => outputs));
-	const types = [...(subject.types.get(graph) ?? [])].filter(
+	const types = [...(typesOf.get(graph) ?? [])].filter(
 		([name, type]) => written.has(name) && floats.has(type) && !fixed.has(name),
 	);
 	return { types: new Map(types), fixed };
