@@ -171,19 +171,12 @@ export function recordError(error: unknown): ErrorRecord {
 	return { ...recordFault(bug, {}, "internal"), fix, excerpt: stack.map((line) => line.trim()) };
 }
 
-/** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
-type DiagnosisKind = "none" | "refusal" | "runner";
-
-interface ExcerptLine {
-	line: number;
-	text: string;
-}
-
 export interface Diagnosis {
 	code: string;
-	kind: DiagnosisKind;
+	/** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
+	kind: "none" | "refusal" | "runner";
 	title: string;
 	fix: string;
-	excerpt: readonly ExcerptLine[];
+	excerpt: readonly { line: number; text: string }[];
 	also: readonly string[];
 }

@@ -56,15 +56,10 @@ export interface SchemaProblem {
 	fix?: string;
 }
 
-interface Described {
-	schema: unknown;
-	what: string;
-}
-
 export function toProblem(
 	errors: readonly ErrorObject[],
 	root: unknown,
-	{ schema, what }: Described,
+	{ schema, what }: { schema: unknown; what: string },
 ): SchemaProblem {
 	const [first] = [...errors]
 		.filter((error) => error.keyword !== "propertyNames")

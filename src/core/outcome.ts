@@ -99,9 +99,9 @@ export const recordLists = [
 	...optionalLists,
 ] as const satisfies readonly (keyof Result)[];
 
-type OptionalLists = Required<Pick<Result, (typeof optionalLists)[number]>>;
+type OptionalLists = Pick<Result, (typeof optionalLists)[number]>;
 
-export function filledLists(lists: OptionalLists): Pick<Result, (typeof optionalLists)[number]> {
+export function filledLists(lists: Required<OptionalLists>): OptionalLists {
 	return Object.fromEntries(
 		optionalLists.map((key) => [key, lists[key].length === 0 ? undefined : lists[key]]),
 	);

@@ -86,7 +86,7 @@ function toRun(
 		...summary,
 		throughputPerSecond: throughputOf(summary.iterations, timedMs, result.reportedThroughputPerSecond),
 		peakMemoryBytes,
-		...(memoryLine !== undefined && { memoryLine }),
+		memoryLine,
 		...(enqueueShare !== undefined && { enqueueShare, enqueueBound: enqueueShare > launchLimit }),
 	};
 	return { run, timedMs };

@@ -22,11 +22,6 @@ function spliced(text: string, own: string, [from, to]: readonly [number, number
 	return before + (text.includes("\r\n") ? whole.replaceAll("\n", "\r\n") : whole) + text.slice(to);
 }
 
-interface Place {
-	offset: number;
-	column: number;
-}
-
 /** Behind the comments that belong to the last model, such as that of its golden; null for a map in braces. */
 function endOfBlock(text: string, { flow, items }: YAMLMap) {
 	const [first, last] = [items[0]?.key, items.at(-1)?.value];
@@ -45,7 +40,11 @@ function lineEnd(text: string, from: number) {
 	return at < 0 ? text.length : at + 1;
 }
 
-function addAt(text: string, { offset, column }: Place, added: readonly (readonly string[])[]) {
+function addAt(
+	text: string,
+	{ offset, column }: { offset: number; column: number },
+	added: readonly (readonly string[])[],
+) {
 	const indent = " ".repeat(column);
 	const lines = added.flatMap((model) => ["", ...model.map((line) => indent + line.slice(2))]);
 	return spliced(text, `${lines.join("\n")}\n`, [offset, offset]);

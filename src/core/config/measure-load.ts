@@ -29,8 +29,8 @@ export function* resolveLoad(file: LoadFile, models: readonly ModelConfig[]): Re
 		when,
 		arrivals: isDrawn ? arrivals : yield* checkPath(`${pointer}/arrivals`, arrivals),
 		at: share === "off" ? load.at : share,
-		...(maxBatch !== undefined && { maxBatch }),
-		...(together !== undefined && { together: together.map((pair) => pair.join(" + ")) }),
+		maxBatch,
+		together: together?.map((pair) => pair.join(" + ")),
 		maxDelayMs: yield* time("max-delay", load.maxDelayMs),
 		durationMs: yield* time("duration", load.durationMs),
 	};

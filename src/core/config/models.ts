@@ -83,7 +83,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 		onnx: file.onnx ?? engines[0]?.onnx ?? "",
 		prepare:
 			file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
-		...(file.decoder && { decoder: file.decoder }),
+		decoder: file.decoder,
 		inputs: yield* resolveInputs(file.inputs ?? {}, { pointer: `${pointer}/inputs`, engines }),
 		notice: file["golden-notice"] ?? {},
 		engines,
@@ -122,7 +122,7 @@ function* resolveBuild(engine: EngineFile, pointer: string): Resolution<OwnBuild
 			yield { pointer: pointer.replace(/build$/, key), says, expected: "one or the other", fix, at: "key" };
 	}
 	const { plan, command, env } = build;
-	const run = command === undefined ? {} : yield* resolvePrepare({ command, ...(env && { env }) }, pointer);
+	const run = command === undefined ? {} : yield* resolvePrepare({ command, env }, pointer);
 	return { ...run, plan: yield* checkPath(`${pointer}/plan`, plan), pointer };
 }
 
@@ -159,7 +159,7 @@ function* resolveEngine(
 			inputs,
 			pointer: at("workloads"),
 		}),
-		...(file.against !== undefined && { against: file.against }),
+		against: file.against,
 		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
 	};
@@ -179,8 +179,8 @@ function* resolveFiles(
 	if (named === undefined) yield { pointer: place, ...noOnnx };
 	return {
 		onnx: yield* checkOnnx(named === golden ? goldenPointer : place, named ?? "none"),
-		...(byVersion && { onnxByVersion: yield* resolveVersions(byVersion, `${pointer}/onnx`) }),
-		...(build && { build }),
+		onnxByVersion: byVersion && (yield* resolveVersions(byVersion, `${pointer}/onnx`)),
+		build,
 		golden: golden === undefined ? undefined : yield* checkPath(goldenPointer, golden),
 	};
 }

@@ -23,8 +23,6 @@ const fileRules = [
 	"commands",
 ] as const satisfies readonly (keyof Config)[];
 
-type FileRules = Pick<Config, (typeof fileRules)[number]>;
-
 export function underRulesOf(rules: Config, head: Config, counterparts: Counterparts): Config {
 	const ofBase = enginesById(rules);
 	const models = head.models.map((model) => {
@@ -49,7 +47,10 @@ export function underRulesOf(rules: Config, head: Config, counterparts: Counterp
 }
 
 function rulesOfFile(config: Config) {
-	return Object.fromEntries(fileRules.map((key) => [key, config[key]])) as unknown as FileRules;
+	return Object.fromEntries(fileRules.map((key) => [key, config[key]])) as unknown as Pick<
+		Config,
+		(typeof fileRules)[number]
+	>;
 }
 
 function ruleEngine(head: EngineConfig, base: EngineConfig | undefined) {

@@ -80,8 +80,8 @@ function* resolveWorkload(
 		name: file.name ?? defaultName(sizes, token, { streams, everyMs, sweep: swept?.sweep }),
 		dims: Object.assign(optimalSizes(profile ?? profiles[0]), ends.at(-1)),
 		streams,
-		...(everyMs !== undefined && { everyMs }),
-		...(swept !== null && { sweep: swept.sweep }),
+		everyMs,
+		sweep: swept?.sweep,
 		gates: yield* resolveGates([...layers, layer, inputs]),
 		pointer,
 	};

@@ -27,18 +27,15 @@ interface Batching {
 	maxDelayMs: number;
 }
 
-interface Level {
-	gates: { slo?: ServiceLevel };
-	dims: Readonly<Record<string, number>>;
-}
-
 /**
  * Of workloads with one stream that were timed. Those of one engine that differ in their batch and have the same `slo`
  * are also one engine behind a batcher, which then has the `slo`.
  */
 export function loadsOf(
 	rows: readonly WorkloadResult[],
-	levelOf: (row: WorkloadResult) => Level | undefined,
+	levelOf: (
+		row: WorkloadResult,
+	) => { gates: { slo?: ServiceLevel }; dims: Readonly<Record<string, number>> } | undefined,
 	batching: Batching = { maxDelayMs: 0 },
 ): LoadResult[] {
 	const sloOf = (row: WorkloadResult) => levelOf(row)?.gates.slo;

@@ -131,8 +131,6 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
-type Records = Pick<Result, (typeof recordLists)[number]>;
-
 const optional: ReadonlySet<string> = new Set(optionalLists);
 
 /** Leaves out paths, which lead into folders of the parts. */
@@ -144,7 +142,7 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 		});
 		return [key, list.length === 0 && optional.has(key) ? undefined : list];
 	});
-	const records: Records = Object.fromEntries(lists);
+	const records: Pick<Result, (typeof recordLists)[number]> = Object.fromEntries(lists);
 	return {
 		...records,
 		builds: records.builds.map(({ log: _log, enginePath: _path, ...build }) => build),

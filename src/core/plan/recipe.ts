@@ -15,8 +15,6 @@ const defaultLevel = 3;
 const hashShown = 12;
 const mebibyte = 1024 * 1024;
 
-type Settings = ReadonlyMap<string, string>;
-
 function buildSettings({ spec: { model, engine }, assets }: RecipeOf) {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
@@ -118,7 +116,7 @@ export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
 	);
 }
 
-function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Settings) {
+function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => ReadonlyMap<string, string>) {
 	const [was, is] = [settings(base), settings(head)];
 	return [...new Set([...was.keys(), ...is.keys()])].flatMap((what) => {
 		const [before = "none", now = "none"] = [was.get(what), is.get(what)];

@@ -88,8 +88,6 @@ function versionsOf({ backend, baseBackend = backend }: Result) {
 	return { base: on(baseBackend), head: on(backend) };
 }
 
-type Fact = readonly [label: string, value: string];
-
 /** Where and on what it ran, as far as `armsText` does not tell. */
 export function placeTexts(result: Result): string[] {
 	const { backend, baseBackend = backend } = result;
@@ -102,7 +100,7 @@ export function placeTexts(result: Result): string[] {
 	]);
 }
 
-export function jobFacts(result: Result): Fact[] {
+export function jobFacts(result: Result): (readonly [label: string, value: string])[] {
 	const { backend, environment, workloads, durationMs } = result;
 	const largest = (of: "runCv" | "detectable", format: (share: number) => string) => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);

@@ -23,12 +23,6 @@ import {
 	withSecond,
 } from "../static-shapes/operator.ts";
 
-interface Equation {
-	operands: readonly (readonly string[])[];
-	output: readonly string[];
-	sizes: ReadonlyMap<string, OnnxDim>;
-}
-
 function labelsOf(term: string, rank: number) {
 	const covered = rank - term.replace("...", "").length;
 	const hidden = Array.from({ length: Math.max(0, covered) }, (_, at) => `.${covered - at}`);
@@ -60,7 +54,7 @@ function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]) {
 	return { operands, output: output.filter((label) => sizes.has(label)), sizes };
 }
 
-function single(operands: Equation["operands"]) {
+function single(operands: readonly (readonly string[])[]) {
 	const all = operands.flat().filter((label) => !label.startsWith("."));
 	return all.filter((label) => all.indexOf(label) === all.lastIndexOf(label)).sort();
 }

@@ -92,7 +92,7 @@ function timedRows({ workloads, sweeps = [] }: Result): WorkloadResult[] {
 		points.map(({ size, row }) => ({
 			...row,
 			workload: `${row.workload} · ${dim} ${size}`,
-			...(part !== undefined && { part }),
+			part,
 		})),
 	);
 	return [...workloads, ...sizes];

@@ -68,7 +68,7 @@ export function siblingFamilies(result: Result): SiblingRow[][] {
 function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], result: Result) {
 	const { model, workload, ...of } = first;
 	const rowOf = (engine: string, place: Row["place"], found?: ArmStats | null): Row => {
-		const id = { model, engine, ...(of.part !== undefined && { part: of.part }) };
+		const id = { model, engine, part: of.part };
 		const isOwn = (one: Parameters<typeof engineKey>[0]) => engineKey(one) === engineKey(id);
 		const isOwnGate = (one: GateResult) => isOwn({ ...one, engine: one.engine ?? "" });
 		const build = result.builds.find((one) => one.arm === "head" && isOwn(one));

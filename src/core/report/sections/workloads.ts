@@ -220,11 +220,6 @@ function columnsOf({ result, rows, format }: Facts): Column<WorkloadRow>[] {
 
 const mostOpen = 8;
 
-interface Split {
-	open: readonly WorkloadRow[];
-	folded: readonly WorkloadRow[];
-}
-
 /** A comment shows rows that changed, the most first; one alone is told by its highlight. */
 function splitForComment(rows: readonly WorkloadRow[]) {
 	const size = ({ workload }: WorkloadRow) => Math.abs(comparedOf(workload).estimate ?? 0);
@@ -250,7 +245,11 @@ function foldTitle({ result }: Facts, rows: readonly WorkloadRow[]) {
 	return counted(rows.length, rows.every((row) => row.isSpeedUnchanged) ? "unchanged row" : "row");
 }
 
-function blocksOf(facts: Facts, { open, folded }: Split, showsQuiet: boolean) {
+function blocksOf(
+	facts: Facts,
+	{ open, folded }: Record<"open" | "folded", readonly WorkloadRow[]>,
+	showsQuiet: boolean,
+) {
 	const label = withCaveat("Workloads", facts.result.backend);
 	const columns = columnsOf(facts);
 	const tableOf = (some: readonly WorkloadRow[]) =>
