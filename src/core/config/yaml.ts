@@ -58,11 +58,7 @@ export function parseYaml(text: string, path: string): YamlResult {
 
 function readDocument(source: string, lines: LineCounter, place: (offset: number) => Position) {
 	const tokens = tokenize(source, lines);
-	if (tokens === null)
-		return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix };
-	const deep = tooDeep(tokens);
-	if (deep !== null)
-		return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) };
+	if (!Array.isArray(tokens)) return { ...tokens, position: place(tokens.offset) };
 	// The walk over the tree finds duplicate keys in linear time.
 	const composer = new Composer({
 		schema: "core",
@@ -97,36 +93,23 @@ function refuseText(source: string) {
 	return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text." };
 }
 
-/** Lexes and parses by hand, so that the parser can be stopped. */
+/** Lexes and parses by hand to stop at what is too much; the composer would call itself for each level. */
 function tokenize(source: string, lines: LineCounter) {
 	const parser = new Parser(lines.addNewLine);
 	const tokens: CST.Token[] = [];
 	let lexemes = 0;
 	lines.addNewLine(0);
 	for (const lexeme of new Lexer().lex(source)) {
+		const { offset } = parser;
 		lexemes += 1;
-		if (lexemes > maxLexemes) return null;
+		if (lexemes > maxLexemes)
+			return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix, offset };
 		for (const token of parser.next(lexeme)) tokens.push(token);
+		if (parser.stack.length > maxDepth + 1)
+			return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, offset };
 	}
 	for (const token of parser.end()) tokens.push(token);
 	return tokens;
-}
-
-/** Offset of the first token that is too deep, or null. Iterative, unlike the composer. */
-function tooDeep(tokens: readonly CST.Token[]) {
-	const open = tokens.map((token) => ({ token, depth: 0 }));
-	for (let next = open.pop(); next !== undefined; next = open.pop()) {
-		const { token, depth } = next;
-		if (depth > maxDepth) return token.offset;
-		for (const child of children(token)) open.push({ token: child, depth: depth + 1 });
-	}
-	return null;
-}
-
-function children(token: CST.Token) {
-	if (token.type === "document") return token.value ? [token.value] : [];
-	if (!("items" in token)) return [];
-	return token.items.flatMap((item) => [item.key, item.value]).filter((child) => child != null);
 }
 
 function describe({ code, message }: YAMLError) {
