@@ -96,6 +96,14 @@ export function workspaceOf(path: string, cwd: string): string {
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }
 
+/** @throws ConfigError path-outside-workspace. */
+export function pathInside(path: string, cwd: string): string {
+	const inside = relative(cwd, resolve(cwd, path));
+	if (!inside.startsWith("..")) return inside;
+	const fix = "Run the command in a folder above it, or give another path.";
+	throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${cwd}.`, fix });
+}
+
 function repositoryOf(folder: string): string {
 	for (let at = folder; ; at = dirname(at)) {
 		if (existsSync(join(at, ".git"))) return at;

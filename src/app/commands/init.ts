@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { readModel } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
@@ -23,7 +23,7 @@ import { quoteName, shellWord } from "../../core/text/escape.ts";
 import { isCommit } from "../../host/formats/github/names.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { distFolder } from "../compose.ts";
-import { readConfigFile } from "../config-file.ts";
+import { pathInside, readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -205,8 +205,7 @@ async function findModels(given: readonly string[], cwd: string): Promise<ModelF
 	for (const path of given.map((text) => resolve(cwd, text))) {
 		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
 		for (const file of isFolder ? await modelsBelow(path) : [path]) {
-			const onnxPath = relative(cwd, file).replaceAll("\\", "/");
-			if (onnxPath.startsWith("..")) throw outside(file, cwd);
+			const onnxPath = pathInside(file, cwd).replaceAll("\\", "/");
 			if (!found.has(onnxPath)) found.set(onnxPath, { path: file, onnxPath, isNamed: !isFolder });
 		}
 	}
@@ -230,12 +229,4 @@ async function modelsBelow(root: string) {
 		}
 	}
 	return models.sort();
-}
-
-function outside(path: string, cwd: string) {
-	return new ConfigError({
-		code: "path-outside-workspace",
-		message: `${path} is not below ${cwd}.`,
-		fix: `Run \`trtgate init\` in a folder above ${path}.`,
-	});
 }

@@ -25,6 +25,7 @@ import { formatCount, formatMs } from "../../core/text/units.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { reportList, writeReport } from "../../stages/report.ts";
+import { pathInside } from "../config-file.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments, parseTime } from "./arguments.ts";
@@ -59,8 +60,8 @@ export async function tune(
 ): Promise<number> {
 	const args = parseArguments(argv, tuneTable);
 	const endMs = clock.now() + parseTime("--time-limit", args.text("time-limit"));
-	const out = resolve(terminal.cwd, pathInside(args.text("out"), terminal));
-	pathInside(args.text("golden") ?? ".", terminal);
+	const out = resolve(terminal.cwd, pathInside(args.text("out"), terminal.cwd));
+	pathInside(args.text("golden") ?? ".", terminal.cwd);
 	const tuning: Tuning = { args, terminal, out, endMs, replayed };
 	const { onnx, model } = await readInside(args.positionals[0] ?? "", terminal);
 	const file = args.text("quantised");
@@ -87,15 +88,8 @@ export async function tune(
 }
 
 async function readInside(path: string, terminal: Terminal) {
-	const onnx = pathInside(path, terminal);
+	const onnx = pathInside(path, terminal.cwd);
 	return { onnx, model: await readModel(resolve(terminal.cwd, onnx)) };
-}
-
-function pathInside(path: string, { cwd }: Terminal) {
-	const inside = relative(cwd, resolve(cwd, path));
-	if (!inside.startsWith("..")) return inside;
-	const fix = "Run the command in a folder above it, or give another path.";
-	throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${cwd}.`, fix });
 }
 
 /** @throws ConfigError backend-mismatch without TensorRT. */

@@ -1,14 +1,12 @@
 // Resolves `measure.load`: how requests arrive, and when they are served.
 import type { LoadFile } from "../../../generated/config.ts";
 import { formatName, suggest } from "../found.ts";
+import { mostLoad } from "../load/queues.ts";
 import { listNames } from "../text/labels.ts";
 import { defaultMeasure, type LoadConfig, type ModelConfig } from "./config.ts";
 import { modelAndEngineNames } from "./select.ts";
 import type { Resolution } from "./source.ts";
 import { checkPath, parseDuration, parseShare } from "./values.ts";
-
-/** Nearer to the capacity a queue does not settle in a run. */
-const mostLoad = 0.99;
 
 export function* resolveLoad(file: LoadFile, models: readonly ModelConfig[]): Resolution<LoadConfig> {
 	const { load } = defaultMeasure;

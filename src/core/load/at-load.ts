@@ -5,12 +5,17 @@ import type { ServiceLevel } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { quantile } from "../stats/quantile.ts";
 import { shownMs } from "../stats/summary.ts";
-import { interpolatedMs, md1, poissonArrivals, simulateBatcher, type TimedBatch } from "./queues.ts";
+import {
+	interpolatedMs,
+	md1,
+	mostLoad,
+	poissonArrivals,
+	simulateBatcher,
+	type TimedBatch,
+} from "./queues.ts";
 
 /** Of the base's capacity; the report's table shows the last ones. */
 const shares = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9];
-/** Nearer to the capacity a queue needs hours to settle. */
-const mostLoad = 0.99;
 const requests = 100_000;
 const settled = 0.05 * requests;
 const steps = 14;

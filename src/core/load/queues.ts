@@ -3,6 +3,9 @@
 import { ConfigError } from "../errors.ts";
 import { uniformSource } from "../stats/random.ts";
 
+/** Nearer to the capacity a queue needs hours to settle. */
+export const mostLoad = 0.99;
+
 interface Queue {
 	arrivals: Float64Array;
 	maxBatch: number;

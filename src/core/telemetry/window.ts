@@ -148,27 +148,10 @@ function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = 
 		: { source, smUtilisation, memoryBandwidth };
 }
 
-type Timed = Pick<UseSample, "atMs">;
-
-export function between<Reading extends Timed>(
-	sorted: readonly Reading[],
+export function between<Reading extends Pick<UseSample, "atMs">>(
+	readings: readonly Reading[],
 	fromMs: number,
 	toMs: number,
 ): readonly Reading[] {
-	return sorted.slice(
-		firstFrom(sorted, (atMs) => atMs >= fromMs),
-		firstFrom(sorted, (atMs) => atMs > toMs),
-	);
-}
-
-function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean) {
-	let low = 0;
-	let high = sorted.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		const reading = sorted[middle];
-		if (reading !== undefined && !passes(reading.atMs)) low = middle + 1;
-		else high = middle;
-	}
-	return low;
+	return readings.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
 }
