@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
+import { durationOf } from "../../core/config/values.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/found.ts";
 import type { InputKind } from "../../core/input-kind.ts";
@@ -127,13 +128,10 @@ export function misused(option: string, expected: string, got: string): ConfigEr
 	);
 }
 
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
 /** In ms. @throws ConfigError usage. */
 export function parseTime(option: string, text: string): number {
-	const [, value, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-	const unitMs = unitsMs[unit];
-	if (unitMs !== undefined) return Number(value) * unitMs;
+	const durationMs = durationOf(text);
+	if (Number.isFinite(durationMs)) return durationMs;
 	throw misused(option, "a time with its unit, such as 2m", text);
 }
 

@@ -37,9 +37,8 @@ export function underRulesOf(rules: Config, head: Config, counterparts: Counterp
 			notice: ruling.notice,
 			probes,
 			engines: pairs.map(({ engine, base }) => {
-				const ruled = ruleEngine(engine, base?.engine);
 				const against = againstUnder(base, model.name, counterparts) ?? engine.against;
-				return against === undefined ? ruled : { ...ruled, against };
+				return { ...ruleEngine(engine, base?.engine), against };
 			}),
 		};
 	});

@@ -22,11 +22,16 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	return "off";
 }
 
+/** In ms; NaN if it is none. */
+export function durationOf(text: string): number {
+	return inUnits(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
+}
+
 export function* parseDuration(
 	pointer: string,
 	options: { text: string; allowsZero?: boolean },
 ): Resolution<number> {
-	const durationMs = inUnits(options.text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
+	const durationMs = durationOf(options.text);
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
 	const expected = durationMs > maxDurationMs ? "at most 24h" : "more than 0";
 	yield { pointer, says: `is ${describeGot(options.text)}`, expected, fix: "Write a time such as 3s." };
