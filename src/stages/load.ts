@@ -43,7 +43,7 @@ export async function* measureLoads(input: LoadInput, ports: WatchedPorts): Asyn
 }
 
 /** Of workloads that are also one batcher, only the batcher. */
-function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): Target | null {
+function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput) {
 	const { model, engine, workloads: names, batches = [1] } = load;
 	const isPart = loads.some(
 		(other) =>
@@ -81,7 +81,7 @@ const closedShare = 0.05;
 
 type LoadPorts = WatchedPorts & { observe: Observe };
 
-async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): Promise<LifetimeFound> {
+async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts) {
 	const { timed, load, batches, request } = target;
 	const { looks, load: settings } = input.measure;
 	const closed = { arm: timed.base ? "base" : "head", pair: 0 } as const;

@@ -200,7 +200,7 @@ const mostFiles = 100;
 const mostFolders = 10_000;
 
 /** @throws ConfigError path-outside-workspace, usage. */
-async function findModels(given: readonly string[], cwd: string): Promise<ModelFile[]> {
+async function findModels(given: readonly string[], cwd: string) {
 	const found = new Map<string, ModelFile>();
 	for (const path of given.map((text) => resolve(cwd, text))) {
 		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;

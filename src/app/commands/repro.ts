@@ -96,7 +96,7 @@ interface Packing {
 	out: string;
 }
 
-async function packRepro(failure: Failure, packing: Packing, terminal: Terminal): Promise<void> {
+async function packRepro(failure: Failure, packing: Packing, terminal: Terminal) {
 	const { out } = packing;
 	const opened = await openRun(failure, packing, terminal);
 	if (existsSync(out)) throw usageError(`${out} exists.`, "Remove it, or name another folder with --out.");

@@ -35,7 +35,7 @@ export type SoakRequest = Pick<Soak, "phase" | "steps"> & { samples: number; bud
 
 export type WorkerFigures = Start | Soak | LoadRun | TogetherRun;
 
-function totalMs({ parts }: Start): number {
+function totalMs({ parts }: Start) {
 	return Object.values(parts).reduce((sum, ms) => sum + ms);
 }
 

@@ -6,7 +6,7 @@ import { placeOf } from "../config/source.ts";
 import { type Group, groupBy } from "../group.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { shorten } from "../text/escape.ts";
-import { counted, listNames } from "../text/labels.ts";
+import { commonSubject, counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 
 export interface CoverageFacts {
@@ -82,18 +82,8 @@ function resultOf(
 	const review = isLooser ? " It needs a review." : "";
 	const status = isLooser && limitChange !== "off" ? limitChange : "pass";
 	const message = `${change}${countOf(group)}.${when}${review}`;
-	const subject = subjectOf(group, head.path);
+	const subject = { model: head.path, ...commonSubject(group) };
 	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
-}
-
-function subjectOf(group: readonly RuleChange[], path: string) {
-	const common = (key: "model" | "engine" | "workload") => {
-		const [value, other] = new Set(group.map((change) => change[key]));
-		return other === undefined ? value : undefined;
-	};
-	const model = common("model");
-	const engine = model && common("engine");
-	return { model: model ?? path, engine, workload: engine && common("workload") };
 }
 
 function countOf(group: Group<RuleChange>) {

@@ -37,7 +37,7 @@ export function placeVerdict(
 	return [{ gate, ...subject, status, message, ...placeOf(config, gates.pointers[key] ?? pointer) }];
 }
 
-interface Around {
+export interface Around {
 	config: Config;
 	errors?: readonly ErrorRecord[];
 	builds?: readonly BuildRecord[];

@@ -20,7 +20,14 @@ import { boundsText } from "../load/measured.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, precedence } from "../text/labels.ts";
 import { formatCount, formatLimit, formatMs, formatPercent } from "../text/units.ts";
-import { comparedStatus, judgeWorkload, type Level, openStatus, placeVerdict } from "./figures.ts";
+import {
+	type Around,
+	comparedStatus,
+	judgeWorkload,
+	type Level,
+	openStatus,
+	placeVerdict,
+} from "./figures.ts";
 
 export function judgePayoff(
 	{ model, engine, workload, against, latency }: SiblingResult,
@@ -160,10 +167,7 @@ function computedMessage(
 	return `At ${formatGate.rate(ratePerSecond)}${batched}: ${found}; allowed at most ${formatMs(p99Ms)}, which holds up to ${formatGate.rate(head)}${before}.`;
 }
 
-export function judgeSweep(
-	{ dim, points }: SweepResult,
-	...[level, around]: [Parameters<typeof judgeWorkload>[1], Parameters<typeof judgeWorkload>[2]]
-): GateResult[] {
+export function judgeSweep({ dim, points }: SweepResult, level: Level, around: Around): GateResult[] {
 	const judged = points.flatMap(({ size, row }) =>
 		judgeWorkload(row, level, around).map((result) => ({
 			result,

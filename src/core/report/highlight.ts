@@ -3,7 +3,16 @@
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { type Group, groupBy } from "../group.ts";
 import { cleanText, shorten, withoutMarks } from "../text/escape.ts";
-import { counted, listNames, precedence, type Subject, subjectName, worstOutcome } from "../text/labels.ts";
+import {
+	commonSubject,
+	counted,
+	listNames,
+	precedence,
+	type Subject,
+	subjectLevels,
+	subjectName,
+	worstOutcome,
+} from "../text/labels.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
@@ -82,7 +91,6 @@ export function brief({ lines, fix: _, ...highlight }: Highlight, maxWords: numb
 
 type Known = Highlight & { about: Subject };
 
-const levels = ["model", "engine", "workload", "case"] as const;
 const maxLines = 8;
 
 const saysOf = ({ about, title }: Known) => title.slice(subjectName(about).length);
@@ -107,14 +115,6 @@ function isKnown(highlight: Highlight): highlight is Known {
 	return highlight.about !== undefined;
 }
 
-export function commonSubject([first, ...others]: readonly Subject[]): Subject {
-	const same = (key: keyof Subject) => others.every((other) => other[key] === first?.[key]);
-	const depth = levels.findIndex((level) => !same(level));
-	const shared = depth === -1 ? levels : levels.slice(0, depth);
-	const keys = [...shared, ...(same("part") ? (["part"] as const) : [])];
-	return Object.fromEntries(keys.flatMap((key) => (first?.[key] === undefined ? [] : [[key, first[key]]])));
-}
-
 export function restName(subject: Subject, common: Subject): string {
 	const own = Object.entries(subject).filter(([key]) => !(key in common));
 	return subjectName(Object.fromEntries(own));
@@ -135,7 +135,7 @@ function merged(list: Group<Known>) {
 			sentences: [...first.sentences, also],
 		};
 	}
-	const level = levels.findLast((key) => first.about[key] !== undefined) ?? "model";
+	const level = subjectLevels.findLast((key) => first.about[key] !== undefined) ?? "model";
 	const rests = list.map(({ about }) => restName(about, common));
 	const isOneSubject = rests.every((rest) => rest === "");
 	const extent = isOneSubject ? "" : ` in ${counted(list.length, level)}`;

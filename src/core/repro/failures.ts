@@ -68,7 +68,7 @@ export function runOf({ part }: Failure, result: Result): Result {
 }
 
 /** Without those of commands and those against the base, since neither is packed. */
-function failedChecks({ checks }: Pick<GoldenVerdict, "checks">): GoldenCheck[] {
+function failedChecks({ checks }: Pick<GoldenVerdict, "checks">) {
 	return checks.filter(
 		({ pass, metric }) => !pass && metric !== "error-growth" && !metric.startsWith("custom "),
 	);
@@ -117,7 +117,7 @@ function compareCheck(was: GoldenCheck, { checks }: GoldenVerdict) {
 	return { isAgain, line: `${isAgain ? "✗" : "✓"} ${describeCheck(was)}, now ${shown}` };
 }
 
-function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck): string {
+function describeCheck({ output, metric, got, allowed, bound }: GoldenCheck) {
 	const limit = allowed === null ? "" : ` (${bound} ${formatValue(allowed)})`;
 	return `${cleanName(output)}: ${cleanName(metric)}${limit}: recorded ${formatValue(got)}`;
 }

@@ -127,6 +127,16 @@ export function subjectOf({ model, engine, workload, case: id, part }: Subject):
 	return Object.fromEntries(Object.entries(names).filter(([, name]) => name !== undefined));
 }
 
+export const subjectLevels = ["model", "engine", "workload", "case"] as const;
+
+export function commonSubject([first, ...others]: readonly Subject[]): Subject {
+	const same = (key: keyof Subject) => others.every((other) => other[key] === first?.[key]);
+	const depth = subjectLevels.findIndex((level) => !same(level));
+	const shared = depth === -1 ? subjectLevels : subjectLevels.slice(0, depth);
+	const keys = [...shared, ...(same("part") ? (["part"] as const) : [])];
+	return Object.fromEntries(keys.flatMap((key) => (first?.[key] === undefined ? [] : [[key, first[key]]])));
+}
+
 /** `classifier · fp16 · batch 8 (part)`; "" for the whole run. */
 export function subjectName(subject: Subject): string {
 	const { model, engine, workload, case: id, part } = subject;

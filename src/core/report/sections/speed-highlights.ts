@@ -15,6 +15,7 @@ import { type Group, groupBy } from "../../group.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage } from "../../text/escape.ts";
 import {
+	commonSubject,
 	counted,
 	present,
 	type Subject,
@@ -27,7 +28,6 @@ import { formatBytes, formatLimit, formatMs, formatPercent, formatWork } from ".
 import { accountSentences, causePhrase, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow, memoryText, speedGate } from "../facts.ts";
 import {
-	commonSubject,
 	engineKey,
 	type GateIndex,
 	gateKey,
