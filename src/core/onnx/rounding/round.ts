@@ -27,8 +27,8 @@ export const oldestRoundedOpset = 9;
 export function planRounding(model: OnnxModel, precision: RoundedPrecision): RoundingPlan | null {
 	const facts = roundingFacts(model);
 	const opset = model.opsets[""] ?? 0;
-	const [scope] = facts.scopes;
-	if (scope === undefined || opset < oldestRoundedOpset) return null;
+	const { graph: scope } = facts;
+	if (opset < oldestRoundedOpset) return null;
 	const work: Work = {
 		facts,
 		rounding: { precision, opset, freshName: facts.freshName },

@@ -38,9 +38,7 @@ function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
 }
 
 function floatTensors(model: OnnxModel) {
-	const { scopes, types: typesOf } = factsOf(model);
-	const [graph] = scopes;
-	if (graph === undefined) return { types: new Map<string, OnnxDType>(), fixed: new Set<string>() };
+	const { graph, types: typesOf } = factsOf(model);
 	const { fixed } = findFixed(graph, null);
 	const written = new Set(model.graph.nodes.flatMap(({ outputs }) => outputs));
 	const types = [...(typesOf.get(graph) ?? [])].filter(
