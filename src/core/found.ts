@@ -93,12 +93,11 @@ function describeError(error: ErrorObject, root: unknown, schema: unknown) {
 	}
 	const value = valueAt(root, instancePath);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
-	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
 	return {
 		pointer: instancePath,
 		expected: expectedOf(error),
 		got: describeFound(value, instancePath),
-		...fix,
+		fix: meant && `Write "${meant}".`,
 	};
 }
 

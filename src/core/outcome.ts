@@ -32,8 +32,7 @@ export function outcomeOf({
 	errors,
 }: Pick<Result, "gates" | "errors">): Pick<Result, "outcome" | "failureKind"> {
 	const outcome = foldOutcome(gates, errors);
-	const failureKind = failureKindOf(outcome, errors);
-	return { outcome, ...(failureKind && { failureKind }) };
+	return { outcome, failureKind: failureKindOf(outcome, errors) };
 }
 
 export const unknownBackend = {

@@ -253,7 +253,7 @@ async function measureNoise(
 			...{ base: ".", head: ".", config: "trtgate.yml", out: "out" },
 			inputs: device === undefined ? ({} as Record<string, string>) : { device },
 			progress: progressFor(terminal, { quiet }),
-			...(trtexec === undefined ? {} : { trtexec }),
+			trtexec,
 		};
 		const result = await runTrial(options, systemClock().now() + mostMs, { ...terminal, cwd: folder });
 		const [row] = result.workloads;

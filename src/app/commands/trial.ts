@@ -13,9 +13,9 @@ export async function readBackend(
 	{ device, trtexec }: { device?: string; trtexec?: string },
 	terminal: Terminal,
 ): Promise<Result["backend"]> {
-	const config = { ...defaultSettings, measure: defaultMeasure, ...(device && { device }) };
+	const config = { ...defaultSettings, measure: defaultMeasure, device };
 	const progress = progressFor(terminal, { quiet: true });
-	const { ports, processes } = compose(config, { ...terminal, progress, ...(trtexec && { trtexec }) });
+	const { ports, processes } = compose(config, { ...terminal, progress, trtexec });
 	return ports.backend.facts().finally(() => processes.killAll());
 }
 

@@ -112,7 +112,7 @@ export function numbers<Row>(
 }
 
 export function sentence(text: string, style?: "strong" | "quiet"): Block {
-	return { kind: "sentence", text, ...(style && { style }) };
+	return { kind: "sentence", text, style };
 }
 
 export function details(title: string, blocks: readonly Block[]): Block[] {

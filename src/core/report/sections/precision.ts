@@ -59,9 +59,7 @@ function highlightOf(result: Result, gates: GateIndex): Highlight[] {
 	return failingGates(result).flatMap((gate) => {
 		const { engine = "", model, part } = gate;
 		const head =
-			gate.gate === "precision-coverage"
-				? rows.get(engineKey({ model, engine, ...(part && { part }) }))
-				: undefined;
+			gate.gate === "precision-coverage" ? rows.get(engineKey({ model, engine, part })) : undefined;
 		if (head === undefined) return [];
 		const { precision, multiplyAdds, outside } = head.precisionCoverage;
 		const share = multiplyAdds === null ? "an unknown share" : formatPercent(multiplyAdds);
