@@ -6,6 +6,7 @@ import { readInputText } from "../adapters/process/input-file.ts";
 import { inNewFolder } from "../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
+import { tooLargeFix } from "../core/merge/merge.ts";
 import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../core/merge/parts.ts";
 import { parseResult } from "../core/report/parse-result.ts";
 import { cleanName } from "../core/text/escape.ts";
@@ -14,8 +15,9 @@ import type { RunEvent, WorkflowRunEvent } from "../host/formats/github/event.ts
 import type { MeasuredRun, RunArtifact, RunArtifacts, RunFacts, WorkflowRun } from "../ports/code-host.ts";
 import { reportFiles } from "../stages/report.ts";
 
-/** Also of all results together, so that what is merged can be read again. */
 const maxResultBytes = inputKinds.result.maxBytes;
+/** All results are read at once. */
+const maxTextBytes = 512 * 1024 * 1024;
 const maxParts = 300;
 
 /**
@@ -41,7 +43,7 @@ export async function readParts(
 			fix: "Merge fewer, or remove old folders.",
 		});
 	const parts: PartInput[] = [];
-	const budget = { textBytes: maxResultBytes };
+	const budget = { textBytes: maxTextBytes };
 	const names = found.map((folder) => basename(folder));
 	for (const folder of found)
 		parts.push({
@@ -82,12 +84,8 @@ function refused(reason: string): PartContent {
 }
 
 function beyondAll(): PartContent {
-	return {
-		state: "refused",
-		reason: `All results together are larger than ${formatBytes(maxResultBytes)}; this one was not read.`,
-		kind: "configuration",
-		fix: "Its own result holds everything. Merge fewer parts at a time: name fewer folders, or give the parts of each report an `artifact` prefix of their own.",
-	};
+	const reason = `All results together are larger than ${formatBytes(maxTextBytes)}; this one was not read.`;
+	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
 function parsePart(text: string, path: string): PartContent {
@@ -136,7 +134,7 @@ async function fetchAll(
 	folder: string,
 ): Promise<PartInput[]> {
 	const parts: PartInput[] = [];
-	const budget = { packedBytes: maxBytes, textBytes: maxResultBytes };
+	const budget = { packedBytes: maxBytes, textBytes: maxTextBytes };
 	for (let from = 0; from < picked.length; from += atOnce) {
 		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput> => {
 			const content = await fetchOne(artifact, { collecting, folder, budget });

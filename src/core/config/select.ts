@@ -6,6 +6,9 @@ import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { fixedRange } from "./dims.ts";
 
+const maxPatterns = 1000;
+const maxPatternChars = 700;
+
 const characters = /\\[\s\S]|[\s\S]/g;
 
 export function parsePatterns(text: string): string[] {
@@ -69,8 +72,8 @@ export function selectModels(
 	| { state: "unknown"; problems: readonly PatternProblem[] } {
 	const ids = modelAndEngineNames(models);
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
-	const problems = patterns.flatMap((pattern, index) => {
-		if (keepSelected(models, [pattern]).length > 0) return [];
+	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => {
+		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
 		const meant = didYouMean(pattern, ids);
 		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
 		const says = `names no engine of this config: ${formatName(pattern)}; expected a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}.${guess}`;
@@ -83,7 +86,7 @@ export function selectModels(
 
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
-	const compiled = patterns.map(compilePattern);
+	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);
 	const kept = models.map((model) => {
 		const engines = model.engines.filter((engine) =>
 			compiled.some((matches) => matches(model.name, engine.name)),

@@ -1,13 +1,23 @@
 // Merges the results of several jobs into one that shows every part and mixes no figures.
 import type { GateResult, Part, Result, WorkloadResult } from "../../../generated/result.ts";
+import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome, optionalLists, recordLists } from "../outcome.ts";
 import { present, worstOutcome } from "../text/labels.ts";
-import { formatCount } from "../text/units.ts";
+import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { type JudgedPart, judgeParts, type MergeOptions, type PartInput, resultOf } from "./parts.ts";
 
+/** Shares of the size limit to try; the last always fits. */
+const shares = [1, 0.5, 0];
+
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
 	const judged = judgeParts(parts, options);
+	let merged = join(judged, options);
+	for (const share of shares) if (!fits(merged)) merged = join(refuseLargest(judged, share), options);
+	return merged;
+}
+
+function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	const merged = judged.flatMap((part) => {
 		const result = resultOf(part);
 		return result === undefined ? [] : [{ name: part.name, result }];
@@ -131,6 +141,8 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
+type Records = Pick<Result, (typeof recordLists)[number]>;
+
 const optional: ReadonlySet<string> = new Set(optionalLists);
 
 /** Leaves out paths, which lead into folders of the parts. */
@@ -142,7 +154,7 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 		});
 		return [key, list.length === 0 && optional.has(key) ? undefined : list];
 	});
-	const records: Pick<Result, (typeof recordLists)[number]> = Object.fromEntries(lists);
+	const records: Records = Object.fromEntries(lists);
 	return {
 		...records,
 		builds: records.builds.map(({ log: _log, enginePath: _path, ...build }) => build),
@@ -175,4 +187,52 @@ function thinned(workloads: readonly WorkloadResult[]) {
 				? null
 				: `The single runs of ${count} of ${total} workloads are left out here to keep this result readable; the parts' own results hold them.`,
 	};
+}
+
+const { maxBytes } = inputKinds.result;
+
+function fits(result: Result) {
+	return writtenBytes(result, maxBytes) <= maxBytes;
+}
+
+function refuseLargest(parts: readonly JudgedPart[], share: number) {
+	const sized = parts.map((part) => ({
+		part,
+		bytes: writtenBytes(resultOf(part), maxBytes),
+	}));
+	let left = maxBytes * share;
+	const kept = new Set<JudgedPart>();
+	for (const { part, bytes } of sized.toSorted((a, b) => a.bytes - b.bytes)) {
+		left -= bytes;
+		if (left >= 0) kept.add(part);
+	}
+	return sized.map(({ part }) => (kept.has(part) ? part : { ...part, content: tooLarge(parts.length) }));
+}
+
+export const tooLargeFix =
+	"Its own result holds everything. Merge fewer parts at a time: name fewer folders, or give the parts of each report an `artifact` prefix of their own.";
+
+function tooLarge(count: number): JudgedPart["content"] {
+	const reason = `The merged result of all ${count} parts would be larger than ${formatBytes(maxBytes)}, so this one is left out.`;
+	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
+}
+
+/** An upper bound of the bytes as indented JSON; stops counting beyond `most`. */
+function writtenBytes(value: unknown, most: number, depth = 1) {
+	if (value === undefined) return 0;
+	if (typeof value !== "object" || value === null) return textBytes(value);
+	let bytes = depth + 2;
+	for (const [key, item] of Object.entries(value)) {
+		// A line break, the indentation and a comma; in an object also the key in quotes, a colon and a blank.
+		bytes += depth + 2 + (Array.isArray(value) ? 0 : textBytes(key) + 2);
+		bytes += writtenBytes(item, most - bytes, depth + 1);
+		if (bytes > most) break;
+	}
+	return bytes;
+}
+
+function textBytes(value: unknown) {
+	if (typeof value === "string" && /^[ !#-[\]-~]*$/.test(value)) return value.length + 2;
+	const text = JSON.stringify(value);
+	return /[^\0-\x7f]/.test(text) ? text.length * 3 : text.length;
 }

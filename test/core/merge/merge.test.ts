@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
+import { inputKinds } from "../../../src/core/input-kind.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import { type MergeOptions, type PartInput, pickArtifacts } from "../../../src/core/merge/parts.ts";
 import { resultWithoutRun } from "../../../src/core/outcome.ts";
@@ -243,6 +244,32 @@ it.each(Object.entries(resultCases))("the case %s can be merged with another", (
 	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();
 	for (const render of [renderMarkdown, renderHtml, renderJunit])
 		expect(render(merged).length).toBeGreaterThan(100);
+});
+
+const { maxBytes } = inputKinds.result;
+
+function bounded(given: readonly PartInput[]) {
+	const result = merge(given);
+	expect(Buffer.byteLength(JSON.stringify(result, null, "\t"))).toBeLessThanOrEqual(maxBytes);
+	return result;
+}
+
+it("a merged result that would be too large keeps the smallest parts, and names the others", () => {
+	const note = (text: string) => part(text, { notes: [text.repeat(maxBytes / 3)] });
+	const result = bounded([note("b"), part("a", { notes: ["small"] }), note("d"), note("c")]);
+	expect(states(result)).toBe("a merged,b merged,c merged,d refused");
+	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
+	expect(result.errors).toMatchObject([
+		{
+			...{ part: "d", code: "part-refused", fix: expect.stringContaining("Merge fewer parts at a time") },
+			message: "The merged result of all 4 parts would be larger than 64.0 MiB, so this one is left out.",
+		},
+	]);
+	const letters = (name: string) => part(name, { notes: [name + "あ".repeat(12_000_000)] });
+	const ofLongNames = (name: string) => part(name.repeat(6000), { gates: new Array(4000).fill(buildGate()) });
+	for (const make of [letters, ofLongNames]) expect(bounded(["a", "b", "c"].map(make)).outcome).toBe("error");
+	const largest = bounded([part("a", { notes: ["x".repeat(maxBytes - 100_000)] })]);
+	expect(states(largest)).toBe("a merged");
 });
 
 it.each([

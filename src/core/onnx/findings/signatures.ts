@@ -2,7 +2,7 @@
 
 import { quoteName } from "../../text/escape.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
-import { type Dims, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
+import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
 import { boundTypes, parameterAt, type Signature, signatureIn, typeIn } from "../static-shapes/types.ts";
 import { localOperators, operatorKey, type Scope } from "../walk.ts";
 import { newestOpset } from "./graph.ts";
@@ -138,7 +138,20 @@ type Limit = (node: OnnxNode, shapes: readonly (Dims | null)[], type: OnnxDType 
 const batchFirst: Limit = (node) =>
 	integerAttribute(node, "layout", 0) === 0 ? null : "puts the batch first (layout = 1)";
 
+const emptyBooleans: Limit = (_, [dims], type) =>
+	type === "bool" && dims && elementsOf(dims) === 0 ? "takes the largest or smallest of no booleans" : null;
+
+/** Inputs: query, key, value, mask, past key. Three axes: [batch, sequence, size]; four: [batch, heads, sequence, size]. */
+const wholeMask: Limit = (node, [, key, , mask, past]) => {
+	const fresh = key?.at(-2);
+	const before = node.inputs[4] ? past?.at(-2) : 0;
+	if (!mask || typeof fresh !== "number" || typeof before !== "number") return null;
+	if (!differ(mask.at(-1), fresh + before)) return null;
+	return `has a mask of ${mask.at(-1)} for a sequence of ${fresh + before}`;
+};
+
 const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
+	["Attention", wholeMask],
 	[
 		"ConvInteger",
 		(_, [, , , zeroPoints]) =>
@@ -153,6 +166,8 @@ const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 				? "takes the remainder of floats without fmod = 1"
 				: null,
 	],
+	["ReduceMax", emptyBooleans],
+	["ReduceMin", emptyBooleans],
 	["RNN", batchFirst],
 ]);
 
