@@ -196,7 +196,7 @@ export interface Recording {
 export async function openRecording(folder: string): Promise<Recording> {
 	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
 	const engines = new Map<string, Promise<RecordedEngine>>();
-	const readPacked = async (file: string): Promise<Buffer> => inflate(await readFile(join(folder, file)));
+	const readPacked = async (file: string) => inflate(await readFile(join(folder, file)));
 	const read = async (file: string): Promise<RecordedEngine> =>
 		JSON.parse((await readPacked(file)).toString("utf8"));
 	return {

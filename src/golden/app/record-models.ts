@@ -60,7 +60,7 @@ async function recordAll(models: readonly string[], how: Recordings) {
 	return Math.max(exitCodes.ok, ...failed.map(({ exit }) => exit));
 }
 
-async function tryModel(model: string, { argv, terminal, keepsRecorded }: Recordings): Promise<Attempt> {
+async function tryModel(model: string, { argv, terminal, keepsRecorded }: Recordings) {
 	try {
 		const options = await parseRecordOptions(["--model", model, ...argv], terminal, keepsRecorded);
 		const { state, manifest } = await recordGolden(options, terminal);

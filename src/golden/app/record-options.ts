@@ -113,7 +113,7 @@ interface Configured {
 	decoder: Pick<DecoderSource, "decoder" | "pointer">;
 }
 
-async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
+async function readModelConfig(path: string, name: string, cwd: string) {
 	const { config, home } = await readConfigFile({ cwd, path });
 	const model = findModel(config, name);
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);

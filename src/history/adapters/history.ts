@@ -7,11 +7,6 @@ import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
-interface FoundTag {
-	tag: Tag;
-	isAncestor: boolean;
-}
-
 const steps: readonly Depth[] = [
 	{ deepenBy: 32 },
 	{ deepenBy: 128 },
@@ -159,11 +154,7 @@ async function tags({ git, remote }: Walk) {
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 
-async function nearestVersion(
-	candidates: readonly Tag[],
-	head: string,
-	walk: Walk,
-): Promise<FoundTag | null> {
+async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk) {
 	let other: Tag | null = null;
 	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, maxVersions)) {
 		if (!(await bring(tag.commit, walk))) continue;
@@ -173,7 +164,7 @@ async function nearestVersion(
 	return other === null ? null : { tag: other, isAncestor: false };
 }
 
-async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk) {
 	if (candidates.length === 0) return null;
 	for await (const _ of deepening([head], walk)) {
 		const found = await newestAncestor(candidates, head, walk.git);

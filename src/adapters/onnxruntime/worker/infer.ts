@@ -56,7 +56,7 @@ export async function tryCase(
 	to: { folder: string; prefix: string },
 ): Promise<CaseReply> {
 	try {
-		const outputs = Object.entries(await runCase(engine, inputs)).map(([name, tensor], k): TensorPlace => {
+		const outputs = Object.entries(await runCase(engine, inputs)).map(([name, tensor], k) => {
 			const { data, ...layout } = tensor;
 			const path = `out-${to.prefix}-${k}.bin`;
 			writeFileSync(join(to.folder, path), data);
@@ -71,7 +71,7 @@ export async function tryCase(
 type Tensors = Readonly<Record<string, Tensor>>;
 
 export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Tensors> {
-	const tensors = inputs.map(({ name, path, ...layout }): [string, Tensor] => {
+	const tensors = inputs.map(({ name, path, ...layout }) => {
 		const data = readFileSync(path);
 		const expected = tensorBytes(layout);
 		if (data.length !== expected)
@@ -89,7 +89,7 @@ async function runOnce({ ort, session }: Engine, inputs: Tensors) {
 		toOrtTensor(ort, { name, ...tensor }, tensor.data),
 	]);
 	const results = await session.run(Object.fromEntries(feeds));
-	const outputs = session.outputNames.map((name): [string, Tensor] => {
+	const outputs = session.outputNames.map((name) => {
 		const tensor = results[name];
 		if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
 		const { type, dims, data } = tensor;

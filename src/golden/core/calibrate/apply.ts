@@ -31,7 +31,7 @@ export function applyCalibration(
 	const widest = widestLimits(engines);
 	let { outputs } = old;
 	for (const { limit, precision } of widest.values()) outputs = withLimit(outputs, limit, precision);
-	const records = engines.map(({ limits, ...about }): CalibrationRecord => {
+	const records = engines.map(({ limits, ...about }) => {
 		const evidence = limits.map((one) => {
 			const { output, comparator, kind, cases } = one.errors;
 			const [worst] = cases;

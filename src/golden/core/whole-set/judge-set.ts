@@ -115,7 +115,7 @@ interface Sum {
 
 type SumContext = Pick<CaseInput, "precision" | "relativeL2">;
 
-function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
+function sumsOf(manifest: GoldenManifest, context: SumContext) {
 	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
 		(output.comparators ?? [])

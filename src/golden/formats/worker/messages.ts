@@ -135,10 +135,7 @@ interface Entry {
 }
 
 /** Null if goldens do not support the type; a message if the bytes do not match the shape. */
-function readTensor(
-	{ name, dtype: wireName, shape, bytes }: Entry,
-	data: Uint8Array,
-): Tensor | string | null {
+function readTensor({ name, dtype: wireName, shape, bytes }: Entry, data: Uint8Array) {
 	const dtype = typesByWireName.get(wireName) ?? wireName;
 	if (!isDType(dtype)) return null;
 	const expected = tensorBytes({ dtype, shape });
