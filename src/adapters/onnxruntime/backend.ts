@@ -102,10 +102,7 @@ async function countWork(job: CountJob, runtime: Runtime, place: WorkerPlace): P
 }
 
 /** Uses one thread, because how several share the work depends on the machine. */
-function countedOn(
-	{ flavour, folder }: Runtime,
-	{ engine, inputs, seed }: Pick<CountJob, "engine" | "inputs" | "seed">,
-) {
+function countedOn({ flavour, folder }: Runtime, { engine, inputs, seed }: CountJob) {
 	return {
 		flavour,
 		folder,

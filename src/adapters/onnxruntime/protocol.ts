@@ -18,7 +18,7 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
-	sequence?: Sequence | undefined;
+	sequence?: Sequence;
 	resultPath: string;
 	stays?: true;
 }
@@ -39,9 +39,9 @@ export interface InferTask extends RuntimeJob {
 	kind: "infer";
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
-	stopAtFirst?: true | undefined;
+	stopAtFirst?: true;
 	/** After this time, and this many cases, it begins no other. */
-	resumes?: { enough: number; softMs: number } | undefined;
+	resumes?: { enough: number; softMs: number };
 	outputFolder: string;
 }
 

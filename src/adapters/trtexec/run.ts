@@ -66,7 +66,7 @@ interface RunJob {
 	plan?: { builtSha256: string; sha256: string };
 	readers?: readonly { feed(line: LogLine): void }[];
 	/** Makes the run verbose and gets all lines; the log and the diagnosis get only those that are not verbose. */
-	onVerbose?: ((text: string) => void) | undefined;
+	onVerbose?: (text: string) => void;
 }
 
 export interface TrtexecRun {

@@ -30,7 +30,7 @@ interface CoverageFacts {
 	costs: CountedGraph | null;
 	warnings: BuildRecord["warnings"];
 	isCalibrated: boolean;
-	before?: NodeTypes | undefined;
+	before?: NodeTypes;
 }
 
 /** By the name of each ONNX node with multiply-adds, the precision of the layer that does them. */

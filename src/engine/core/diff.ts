@@ -23,7 +23,7 @@ import { criticalWarnings } from "./warnings.ts";
 interface Surroundings {
 	gpu: string | null;
 	enginesMs: { base: number; head: number } | null;
-	unit?: LayerUnitName | undefined;
+	unit?: LayerUnitName;
 	/** Both engines are of the same file: nothing in the model changed, whatever nodes the layers name. */
 	isSameModel?: boolean;
 	isUpgrade?: boolean;

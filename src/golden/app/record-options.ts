@@ -31,11 +31,7 @@ export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 
 export const defaultCases = Number(recordTable.options.cases.default);
 
-export async function parseRecordOptions(
-	argv: readonly string[],
-	{ cwd }: Pick<Terminal, "cwd">,
-	keepsRecorded = false,
-) {
+export async function parseRecordOptions(argv: readonly string[], { cwd }: Terminal, keepsRecorded = false) {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig

@@ -35,7 +35,7 @@ interface Keeping {
 }
 
 /** Pull requests write no history: their code is not merged. */
-export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
+export function isKept({ history }: Config, event: RunEvent | undefined): boolean {
 	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
@@ -119,7 +119,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 }
 
 /** A run that began earlier may end later. */
-function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series) {
+function isNewest({ startedAt }: Result, { runs }: Series) {
 	return runs.every(({ at, commit }) => commit === undefined || at <= startedAt);
 }
 
@@ -192,13 +192,13 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 }
 
 interface HistoryPlace {
-	folder?: string | undefined;
-	branch?: string | undefined;
+	folder?: string;
+	branch?: string;
 }
 
 export function openStore(
 	{ folder, branch }: HistoryPlace,
-	world: { cwd: string; processes?: Processes; access?: GitAccess | undefined },
+	world: { cwd: string; processes?: Processes; access?: GitAccess },
 ): HistoryStore {
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {

@@ -66,7 +66,7 @@ export function levelNow({ chain, watched }: WatchedChain): number | null {
 }
 
 /** A history needs some runs before it can raise an alarm. */
-export function isWatching({ chains }: Pick<Findings, "chains">): boolean {
+export function isWatching({ chains }: Findings): boolean {
 	return chains.some((one) => levelNow(one) !== null);
 }
 

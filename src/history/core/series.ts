@@ -188,7 +188,7 @@ const linkNights = 4;
 
 /** The previous pin, if it is not linked to this one with certainty. */
 export function pinToLink(
-	{ runs, links }: Pick<Series, "runs" | "links">,
+	{ runs, links }: Series,
 	{ kind, pin }: { kind: string; pin: string | undefined },
 ): string | null {
 	const isOwn = (run: Run) => kindOf(run) === kind && run.pinCommit !== undefined;

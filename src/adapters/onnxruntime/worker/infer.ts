@@ -47,7 +47,7 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 interface Engine {
 	ort: Ort;
 	session: InferenceSession;
-	sequence?: Sequence | undefined;
+	sequence?: Sequence;
 }
 
 export async function tryCase(

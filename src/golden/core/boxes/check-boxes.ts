@@ -23,7 +23,7 @@ import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.t
 export interface BoxSides {
 	expected: Tensors;
 	got: Tensors;
-	base?: Tensors | undefined;
+	base?: Tensors;
 }
 
 interface BoxMeasured {

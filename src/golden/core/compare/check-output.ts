@@ -24,9 +24,9 @@ import { toleranceAt } from "./tolerances.ts";
 
 interface OutputContext extends Omit<ResolveContext, "expected"> {
 	spec: GoldenOutput | undefined;
-	basePrecision?: Precision | undefined;
-	answers?: readonly CommandAnswer[] | undefined;
-	positionOf?: ((step: number) => number) | undefined;
+	basePrecision?: Precision;
+	answers?: readonly CommandAnswer[];
+	positionOf?: (step: number) => number;
 }
 
 export interface OutputChecks {

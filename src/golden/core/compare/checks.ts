@@ -134,9 +134,9 @@ function isWorse(value: number, than: number, bound: Bound) {
 const knownParts = new WeakMap<Tensor, { expected: Tensor; parts: Map<string, readonly CoveredPart[]> }>();
 
 export interface Coverage {
-	slice?: OutputSlice | undefined;
+	slice?: OutputSlice;
 	/** Where both sides are below it, the engine's value becomes the golden's. */
-	floor?: number | undefined;
+	floor?: number;
 }
 
 /** @param axis its samples are parts of their own; null: one part. */

@@ -24,7 +24,7 @@ export function growthRule({
 }: {
 	manifest: GoldenManifest;
 	precision: Precision;
-	basePrecision?: Precision | undefined;
+	basePrecision?: Precision;
 	errorGrowth?: Threshold;
 }) {
 	const most = manifest.policy?.mostErrorGrowth;

@@ -26,8 +26,8 @@ export interface CaseInput extends CaseRef {
 	expected: Tensors;
 	got: Tensors;
 	base?: Tensors;
-	basePrecision?: Precision | undefined;
-	isNewCase?: boolean | undefined;
+	basePrecision?: Precision;
+	isNewCase?: boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	errorGrowth?: Threshold;
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;

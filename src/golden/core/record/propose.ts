@@ -14,10 +14,10 @@ export function proposeOutput({
 	steps,
 }: {
 	tensors: readonly Tensor[];
-	noise?: Spread | undefined;
+	noise?: Spread;
 	batched: boolean;
 	/** The axis along which a decoder's steps lie. */
-	steps?: number | undefined;
+	steps?: number;
 }): { output: GoldenOutput; why: string[] } {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = (steps !== undefined && guessScores(filled)) || guessSemantic(filled);

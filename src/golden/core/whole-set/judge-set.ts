@@ -23,7 +23,7 @@ import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
-	isNewSet?: boolean | undefined;
+	isNewSet?: boolean;
 }
 
 type SetSides = Pick<CaseInput, "expected" | "got" | "base">;

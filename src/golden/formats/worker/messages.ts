@@ -31,9 +31,9 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 
 interface CaseOptions {
 	beside?: readonly string[];
-	runs?: number | undefined;
-	ofBeside?: true | undefined;
-	sequence?: Sequence | undefined;
+	runs?: number;
+	ofBeside?: true;
+	sequence?: Sequence;
 }
 
 export function encodeCase(

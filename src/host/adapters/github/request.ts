@@ -19,8 +19,8 @@ export interface GitHubOptions {
 	graphQlUrl: string;
 	repository: string;
 	/** In messages; GitHub if absent. */
-	host?: string | undefined;
-	pace?: Pace | undefined;
+	host?: string;
+	pace?: Pace;
 }
 
 type Given = Readonly<Record<string, unknown>>;

@@ -89,7 +89,7 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType) {
 }
 
 /** Signs are drawn at random, so that a layer that ignores scale cannot hide the change. */
-function noise({ seed, index }: Pick<WeightDefect, "index" | "seed">, share: number): Change {
+function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;
 	return (value, at) => {
