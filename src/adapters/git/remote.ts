@@ -41,7 +41,7 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 		bring: async (commit: string) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
 		deepen: async (edges: readonly string[], depth: Depth) =>
 			edges.length > 0 && fetch([depthFlag(depth)], edges),
-		async branchTip(branch: string): Promise<string | null> {
+		async branchTip(branch: string) {
 			if (!isRefName(branch)) return null;
 			const listed = await list([], [`refs/heads/${branch}`]);
 			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;

@@ -126,7 +126,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 	const passed = new Map<LogLevel, number>();
 	let count = 0;
 	return {
-		push(text: string): void {
+		push(text: string) {
 			count += 1;
 			const line = parseLogLine(text, count);
 			const ofLevel = passed.get(line.level) ?? 0;
@@ -138,7 +138,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 			last.push(line);
 			if (last.length >= 2 * keptLast) last.splice(0, keptLast);
 		},
-		end(): void {
+		end() {
 			for (const line of last) take(line);
 		},
 	};

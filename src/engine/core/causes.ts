@@ -131,7 +131,7 @@ const reformat: Rule = (changed) => {
 	};
 };
 
-const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] =>
+const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs") =>
 	kernels.flatMap((kernel) => kernel[side]);
 
 const shape: Rule = ({ base, head }) => {
@@ -240,7 +240,7 @@ const rules: readonly (readonly [EngineCause["kind"], Rule])[] = [
 ];
 
 export function causesOf(changed: Changed): EngineCause[] {
-	const found = rules.flatMap(([kind, rule]): EngineCause[] => {
+	const found = rules.flatMap(([kind, rule]) => {
 		const claim = rule(changed);
 		return claim === null ? [] : [{ kind, ...claim }];
 	});

@@ -1,6 +1,6 @@
 // Draws both engines as one graph of node groups.
 
-import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
+import type { EngineGraph } from "../../../generated/result.ts";
 import type { Judged } from "./changed.ts";
 import { type Arm, type Engines, groupLabel } from "./components.ts";
 import { neighboursOf } from "./model.ts";
@@ -22,7 +22,7 @@ function differs({ isChanged, delta }: Judged) {
 
 function drawn(group: Judged) {
 	const { component, delta } = group;
-	const arm = (which: Arm): EngineGroup["head"] => {
+	const arm = (which: Arm) => {
 		const facts = group[which];
 		if (component[which].length === 0) return null;
 		const ms = facts.isTimed ? facts.time.ms : null;

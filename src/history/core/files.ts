@@ -64,7 +64,7 @@ function readMonth(text: string) {
 export function readHistory(files: readonly HistoryFile[]) {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
-	const skip = (path: string, why: string): [] => {
+	const skip = (path: string, why: string) => {
 		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
 		return [];
 	};

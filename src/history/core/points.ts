@@ -66,7 +66,7 @@ export function kindOf({ machine }: Pick<Run, "machine">): string {
 		.join("\n");
 }
 
-function madeOf({ head, base }: HistoryRow): Made {
+function madeOf({ head, base }: HistoryRow) {
 	const contentOf = ({ model, recipe }: EngineFacts) => `${model} ${recipe}`;
 	return { content: contentOf(head), pin: contentOf(base), structure: head.structure };
 }

@@ -154,7 +154,7 @@ export function coveredParts(
 	return parts;
 }
 
-function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null): CoveredPart[] {
+function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null) {
 	if (axis === null) {
 		const cut = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
 		if (floor > 0) cut.got = withoutNoise(cut, floor);

@@ -53,7 +53,7 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 	};
 }
 
-function findMarker(context: ProbeContext): Marker | string {
+function findMarker(context: ProbeContext) {
 	const { subject, batch } = context;
 	const input = chooseMarker(subject);
 	if (typeof input === "string") return input;

@@ -184,11 +184,7 @@ export function proposeDetections(
 }
 
 /** As NMS plugins of TensorRT and exports with NMS inside give them. */
-function splitRoles(
-	boxes: string,
-	names: readonly string[],
-	outputs: Tensors,
-): (Pick<Detections, "boxes" | "classes" | "count"> & { scores: string }) | null {
+function splitRoles(boxes: string, names: readonly string[], outputs: Tensors) {
 	const shape = outputs[boxes]?.shape ?? [];
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
 	const each = elementCount(shape.slice(0, -1));

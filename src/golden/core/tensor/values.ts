@@ -142,7 +142,7 @@ export function tensorStatistics(tensor: Tensor): TensorStatistics {
 	return statistics;
 }
 
-function measureStatistics(tensor: Tensor): TensorStatistics {
+function measureStatistics(tensor: Tensor) {
 	let [min, max, mean] = [Infinity, -Infinity, 0];
 	let squares = 0;
 	let [finite, nan, inf] = [0, 0, 0];

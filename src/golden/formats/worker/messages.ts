@@ -74,7 +74,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 	}
 }
 
-function parseHello(header: Header): WorkerHello | string {
+function parseHello(header: Header) {
 	const { tensorrt, device, engine } = header;
 	if (typeof tensorrt !== "string" || !isObject(device) || typeof device["name"] !== "string")
 		return "a hello without a version or a device";

@@ -119,7 +119,7 @@ export function readGoldenInputs() {
 		reason: getInput("reason"),
 		author: getInput("author"),
 		options: recordOptions
-			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
+			.map((name) => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
 		/** Derives limits, and records nothing. */

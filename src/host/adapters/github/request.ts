@@ -155,7 +155,7 @@ function createSender(access: GitHubOptions, pace: Pace) {
 				return { state: "failed", fault: faultOf(readFailure(error), info) };
 			}
 		},
-		async pause(tries: number): Promise<boolean> {
+		async pause(tries: number) {
 			const waitMs = tries ** 2 * pace.secondMs;
 			if (tries > maxRetries || waitMs >= leftMs) return false;
 			leftMs -= waitMs;

@@ -101,7 +101,7 @@ function noise({ seed, index }: WeightDefect, share: number): Change {
 export function planDefects(places: readonly WeightLocation[], seed: number): WeightDefect[] {
 	const order = shuffledOrder(places.length, seed);
 	return weightDefectKinds.flatMap((_, round) =>
-		order.flatMap((index, turn): WeightDefect[] => {
+		order.flatMap((index, turn) => {
 			const dims = places[index]?.dims ?? [];
 			const kind = weightDefectKinds[(round + turn) % weightDefectKinds.length];
 			const axis = dims.findIndex((size) => size > 1);
