@@ -114,9 +114,10 @@ function runReference(job: ReferenceJob, runtime: Runtime, options: OnnxRuntimeO
 
 const maxModelBytes = 1024 ** 3;
 
-type Run = (job: ReferenceJob) => Promise<InferResult>;
-
-async function runEmulation(job: EmulationJob, run: Run): Promise<EmulationResult> {
+async function runEmulation(
+	job: EmulationJob,
+	run: (job: ReferenceJob) => Promise<InferResult>,
+): Promise<EmulationResult> {
 	const { model, precision } = job;
 	const bytes = model.onnx.bytes + model.external.reduce((sum, file) => sum + file.neededBytes, 0);
 	const opset = model.onnx.opsets[""] ?? 0;

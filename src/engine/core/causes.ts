@@ -8,8 +8,7 @@ import { isSameStructure, type PartFacts } from "./facts.ts";
 import { type LayerTensor, tensorBytes, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
 
-type Claim = Omit<EngineCause, "kind">;
-type Rule = (changed: Changed) => Claim | null;
+type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
 type Sides = Pick<Changed, "base" | "head">;
 
 export function precisionChange({ base, head }: Sides): string | null {

@@ -7,13 +7,11 @@ import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 export type { Arm };
 
-type MatchTier = "names" | "structure" | "similarity" | "none";
-
 export interface Component {
 	base: readonly ModelLayer[];
 	head: readonly ModelLayer[];
 	nodes: readonly string[];
-	tier: MatchTier;
+	tier: "names" | "structure" | "similarity" | "none";
 	/** 0 to 1; 1 if names agree or nothing had to be matched. */
 	confidence: number;
 }

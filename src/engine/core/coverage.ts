@@ -81,13 +81,11 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 	};
 }
 
-type Entry = (work: LayerWork, node: OnnxNode) => UncoveredLayer;
-
 /** A converted file keeps the names of its nodes, or names those without one, whereas layers are named by version. */
 function typeChange(
 	work: readonly LayerWork[],
 	{ precision, before }: CoverageFacts,
-	entry: Entry,
+	entry: (work: LayerWork, node: OnnxNode) => UncoveredLayer,
 ): { changed?: TypeChange } {
 	const isIn = (type: string | null | undefined) => (accepted[precision] ?? []).includes(type ?? "");
 	const was = (node: OnnxNode) => before?.get(node.name) ?? before?.get(unnamed(node));

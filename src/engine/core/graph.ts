@@ -8,8 +8,6 @@ import { neighboursOf } from "./model.ts";
 const mostGroups = 2000;
 const mostEdges = 8000;
 
-type Edge = [from: number, to: number, where: number];
-
 export function graphOf(groups: readonly Judged[], engines: Engines): EngineGraph | null {
 	if (!groups.some(differs) || groups.length > mostGroups) return null;
 	const shown = inOrder(groups);
@@ -47,7 +45,7 @@ function inOrder(groups: readonly Judged[]) {
 }
 
 function edgesOf(groups: readonly Judged[], engines: Engines) {
-	const found = new Map<string, Edge>();
+	const found = new Map<string, [from: number, to: number, where: number]>();
 	for (const [at, arm] of (["base", "head"] as const).entries()) {
 		const { sources } = neighboursOf(engines[arm].layers);
 		const groupAt = new Map(

@@ -27,11 +27,6 @@ import {
 import { manifestText, readManifest } from "./keep.ts";
 import { findAuthor } from "./record-options.ts";
 
-interface Change {
-	reason: string;
-	author: string;
-}
-
 export async function calibrateGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, calibrateTable);
 	const rule = { multiple: multipleOf(args.text("multiple")), given: givenLimits(args.texts("limit")) };
@@ -193,7 +188,7 @@ function onlyGoldens(config: Config): Config {
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,
-	change: Change,
+	change: { reason: string; author: string },
 ): Promise<GoldenManifest | null> {
 	const { kind: backend, version, device } = result.backend;
 	const engines = golden.engines.flatMap(({ engine, precision, limits }) => {

@@ -73,7 +73,7 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	const source = overConfig(model.onnx, configured, given);
 	const bound = bindShapes(model.onnx, source);
 	const areShown = isReal && (options.preprocess !== undefined || !(await leaveSizesOpen(options)));
-	const chosen: Chosen = areShown
+	const chosen: { sizes: Sizes; text?: string; notes: string[] } = areShown
 		? { sizes: new Map(), notes: [] }
 		: await chooseSizes(finding, source, bound, ports);
 	const found = isReal
@@ -92,16 +92,9 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	};
 }
 
-interface PreviousCases {
-	old: GoldenManifest;
-	folder: string;
-	model: OnnxModel;
-	given: GivenSizes;
-}
-
 /** @throws ConfigError usage if the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
 export async function previousCases(
-	{ old, folder, model, given }: PreviousCases,
+	{ old, folder, model, given }: { old: GoldenManifest; folder: string; model: OnnxModel; given: GivenSizes },
 	ports: Pick<GoldenPorts, "files" | "tensors">,
 ): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
@@ -249,12 +242,6 @@ async function leaveSizesOpen({ inputs, cwd }: RecordOptions) {
 			if (isOpen(name) || (isFolder && (await list(join(path, name))).some(isOpen))) return true;
 	}
 	return false;
-}
-
-interface Chosen {
-	sizes: Sizes;
-	text?: string;
-	notes: string[];
 }
 
 const mostMs = 10_000;

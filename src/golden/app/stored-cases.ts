@@ -191,9 +191,7 @@ function addCase(
 	});
 }
 
-type Row = keyof TokenRow | "positions";
-
-const rowsByName: readonly (readonly [RegExp, Row])[] = [
+const rowsByName: readonly (readonly [RegExp, keyof TokenRow | "positions"])[] = [
 	[/mask/i, "mask"],
 	[/(token_?)?type|segment/i, "types"],
 	[/position/i, "positions"],

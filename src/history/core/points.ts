@@ -10,12 +10,6 @@ export interface Run
 	host?: string;
 }
 
-interface Made {
-	content: string;
-	pin: string;
-	structure?: string;
-}
-
 export interface Point {
 	run: number;
 	/** Logarithm; of latency, chained over pins. */
@@ -27,7 +21,7 @@ export interface Point {
 	baseNs: number;
 	headNs: number;
 	fresh?: { level: number; half: number };
-	made: Made;
+	made: { content: string; pin: string; structure?: string };
 }
 
 export interface PlacedRow {

@@ -147,17 +147,11 @@ function choosesSeveral(tensors: readonly Tensor[]) {
 	return best.size > 1;
 }
 
-interface GroupProposal {
-	detections: Detections;
-	outputs: string[];
-	why: string;
-}
-
 /** null also for boxes at fixed positions, which are better compared element by element. */
 export function proposeDetections(
 	cases: RunOutputs,
 	noise: Readonly<Record<string, Spread>>,
-): GroupProposal | null {
+): { detections: Detections; outputs: string[]; why: string } | null {
 	const [first] = cases;
 	if (first === undefined) return null;
 	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
