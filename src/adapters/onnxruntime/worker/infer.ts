@@ -71,16 +71,20 @@ export async function tryCase(
 type Tensors = Readonly<Record<string, Tensor>>;
 
 export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Tensors> {
-	const tensors = inputs.map(({ name, path, ...layout }) => {
+	const run = (feeds: Tensors) => runOnce(engine, feeds);
+	const whole = readPlaces(inputs);
+	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
+}
+
+export function readPlaces(places: readonly TensorPlace[]): Tensors {
+	const tensors = places.map(({ name, path, ...layout }) => {
 		const data = readFileSync(path);
 		const expected = tensorBytes(layout);
 		if (data.length !== expected)
-			throw new Error(`Input ${name} has ${data.length} bytes, expected ${expected}.`);
-		return [name, { ...layout, data }];
+			throw new Error(`Tensor ${name} has ${data.length} bytes, expected ${expected}.`);
+		return [name, { ...layout, data: new Uint8Array(data.buffer, data.byteOffset, data.length) }];
 	});
-	const run = (feeds: Tensors) => runOnce(engine, feeds);
-	const whole = Object.fromEntries(tensors);
-	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
+	return Object.fromEntries(tensors);
 }
 
 async function runOnce({ ort, session }: Engine, inputs: Tensors) {
