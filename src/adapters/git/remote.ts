@@ -1,6 +1,6 @@
 // Fetches from a clone's remote.
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
+import { classifyFetch, parseTags } from "../../formats/git/output.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import {
@@ -46,7 +46,7 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 			const listed = await list([], [`refs/heads/${branch}`]);
 			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;
 		},
-		tags: async () => parseRemoteTags(await list(["--tags"], [])),
+		tags: async () => parseTags(await list(["--tags"], [])),
 	};
 }
 

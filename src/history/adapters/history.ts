@@ -2,7 +2,7 @@
 
 import { type Depth, openRemote, type Remote } from "../../adapters/git/remote.ts";
 import { commitOf, firstLine, type Git, isShallow, slowMs, succeeded } from "../../adapters/git/run-git.ts";
-import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
+import { parseHashes, parseParents, parseTags } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
 export type History = Awaited<ReturnType<typeof openHistory>>;
@@ -144,10 +144,8 @@ async function dates(commits: readonly string[], git: Git) {
 
 /** A shallow clone has no tags. */
 async function tags({ git, remote }: Walk) {
-	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
-		captureBytes: 4 * 1024 * 1024,
-	});
-	const local = parseLocalTags(record.stdout);
+	const record = await git(["show-ref", "--tags", "--dereference"], { captureBytes: 4 * 1024 * 1024 });
+	const local = parseTags(record.stdout);
 	if (await isShallow(git))
 		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
 	// A complete clone without tags usually comes from a repository without tags.
