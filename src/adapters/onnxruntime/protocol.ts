@@ -10,7 +10,6 @@ import type { TimedInput } from "../../ports/backend.ts";
 export type Flavour = "wasm" | "native";
 export type Level = "disabled" | "basic" | "extended" | "all";
 
-/** How the engine is loaded; the same in every process that runs it. */
 export interface RuntimeJob {
 	flavour: Flavour;
 	/** wasm: holds ort-wasm-simd-threaded.{wasm,mjs}. native: onnxruntime-node resolves from here. */

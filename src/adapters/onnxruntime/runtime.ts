@@ -30,7 +30,6 @@ export interface RuntimeChoice
 	nativeFolder?: string;
 	/** Checkout of an action, in which no native runtime is accepted. */
 	untrustedFolder?: string;
-	/** Called with the runtime and its folder if it is not the one that ships with trtgate. */
 	onNative?: (note: string) => void;
 }
 

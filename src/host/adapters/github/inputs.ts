@@ -7,7 +7,6 @@ const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-tr
 
 const given = (name: string) => getInput(name) || undefined;
 
-/** Inputs of action.yml as the user wrote them; absent if empty. */
 export function readInputs() {
 	return {
 		config: given("config"),
@@ -56,7 +55,6 @@ function readShownInputs() {
 		comment: oneOf("comment", ["changes", "auto", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
-		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
 		/** A folder that takes the place of artifacts, or "". */
 		parts: getInput("parts"),

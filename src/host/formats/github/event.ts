@@ -194,7 +194,6 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
-/** "" for any other ref. */
 function branchOrTag(ref: string) {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }
