@@ -80,7 +80,7 @@ export function readHistory(files: readonly HistoryFile[]) {
 		const name = runPath.exec(path)?.[3];
 		// An interrupted compaction leaves files of runs that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
-		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
+		const read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
 		if (read.state === "skipped") {
 			skip(path, read.why);
 			continue;

@@ -2,7 +2,6 @@
 
 import type {
 	CalibrationRecord,
-	ComparatorSpec,
 	GoldenManifest,
 	GoldenOutput,
 	Precision,
@@ -93,8 +92,8 @@ function withLimit(
 	precision: Precision,
 ) {
 	if (state === "kept" || state === "refused") return outputs;
-	const output: GoldenOutput = own(outputs, errors.output) ?? {};
-	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];
+	const output = own(outputs, errors.output) ?? {};
+	const specs = output.comparators ?? [{ kind: errors.kind }];
 	const comparators = specs.map((spec, place) =>
 		place === errors.comparator ? withLimits(spec, { [precision]: limit }) : spec,
 	) as NonNullable<GoldenOutput["comparators"]>;

@@ -32,7 +32,7 @@ export function encodeTensor(
 ): Tensor {
 	if (isSmall(dtype)) return encodeSmall(dtype, shape, valueAt);
 	if (!canEncode(dtype)) throw new RangeError(`no values are made for ${dtype}`);
-	const write: Write = writers[dtype];
+	const write = writers[dtype];
 	const size = elementBytes[dtype];
 	const elements = elementCount(shape);
 	const data = new Uint8Array(elements * size);
