@@ -8,11 +8,11 @@ import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 const steps: readonly Depth[] = [
-	{ deepenBy: 32 },
-	{ deepenBy: 128 },
-	{ deepenBy: 512 },
-	{ deepenBy: 2048 },
-	"all",
+	"--deepen=32",
+	"--deepen=128",
+	"--deepen=512",
+	"--deepen=2048",
+	"--unshallow",
 ];
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
