@@ -156,7 +156,7 @@ export function makePool(
 	batch: Batch | null,
 	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
 ): Pool | string {
-	const axes = batch?.axes ?? new Map();
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
 	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
 	const sized: (ProbeInput & { shape: number[] })[] = [];
 	for (const input of subject.inputs) {
@@ -179,7 +179,7 @@ function poolOf(
 	batch: Batch | null,
 	cases: readonly Tensors[],
 ): { pool: Pool; sizes: ReadonlyMap<string, number> } | null {
-	const axes = batch?.axes ?? new Map();
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
 	const [first] = cases;
 	const sizes = first === undefined ? null : bindSizes(subject, axes, first);
 	if (first === undefined || sizes === null) return null;
