@@ -9,6 +9,7 @@ import type {
 	WorkloadResult,
 } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
+import { diffOfLayers } from "../../engine/core/explain/layers.ts";
 import { dash } from "../compare/sentence.ts";
 import { cleanName, quoted } from "../text/escape.ts";
 import { counted, listNames, present, subjectName } from "../text/labels.ts";
@@ -141,20 +142,17 @@ export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] 
 	const longest = times.reduce((most, ms) => Math.max(most, ms), 0);
 	const unit = layerUnit(longest, last.own.unit);
 	const name = subjectName(workload);
+	const diff = explanation ?? diffOfLayers(layers);
 	const tables = shown.toReversed().flatMap(({ arm, own }) => {
 		const total = own.layers.length;
 		const which =
 			total < own.count ? `The ${counted(total, "slowest layer")}` : `All ${counted(total, "layer")}`;
 		const slowest = own.layers.toSorted((a, b) => b.meanMs - a.meanMs);
 		const all = table(`all layers of ${name}, ${arm}`, layerColumns(own, unit), slowest, { noun: "layer" });
-		return explanation === undefined ? [all] : details(`${which} of the ${arm}`, [all]);
+		return diff === null ? [all] : details(`${which} of the ${arm}`, [all]);
 	});
 	const owns = shown.map(({ own }) => own);
-	const blocks = [
-		...(explanation === undefined ? [] : diffBlocks(explanation, name)),
-		layersLegend(owns, unit),
-		...tables,
-	];
+	const blocks = [...(diff === null ? [] : diffBlocks(diff, name)), layersLegend(owns, unit), ...tables];
 	return isOpen
 		? [{ kind: "heading", text: `Where the ${unit.of} went` }, ...blocks]
 		: details(`Where the ${unit.of} went, layer by layer`, blocks);

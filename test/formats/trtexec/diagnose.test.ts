@@ -201,6 +201,7 @@ profile-shape-values  [E] optimization profile is missing values for shape input
 profile-violates-constraints  [E] Error[4]: kOPT values for profile 0 violate shape constraints: reshape
 profile-rank-mismatch  [E] Error in set dimensions to profile MIN: Dimensions not provided
 profile-rank-mismatch  [E] Error[4]: API Usage Error (x: number of dimensions is 4 but profile 0 has 3.)
+profile-index  [E] Selected profile index 3 exceeds the number of profiles
 shape-static-mismatch  [E] Error[3]: Static dimension mismatch while setting input shape.)
 shape-outside-profile  [E] [TRT] Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0
 no-implementation  [E] Error[10]: (Could not find any implementation for node {ForeignNode[a...b]}.)
@@ -220,6 +221,7 @@ plan-plugin-missing  [E] Error[4]: Cannot deserialize plugin since corresponding
 plan-refused  [E] Engine deserialization failed
 input-file-missing  [E] Uncaught exception detected: Cannot open file in/a.bin!
 input-file-size  [E] Unexpected file size for input file: a.bin. Note: Input binding size is: 40 bytes but the file size is 44 bytes
+accuracy-failed  [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.
 gpu-memory-run  [E] Unable to create execution context for stream 0.
 gpu-memory-run  Cuda failure at src/common.h:77: out of memory
 inference-failed  [E] Error occurred during inference
@@ -234,6 +236,7 @@ precision-flag-removed  &&&& RUNNING TensorRT.trtexec [TensorRT v110100] [b1] # 
 flag-unknown  &&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b1] # trtexec|[E] Unknown option: --fp32 
 flag-value-invalid  === Model Options ===|[E] Unknown profiling verbosity: lots
 model-not-given  [E] Model missing or format not recognized
+timing-cache-miss  [E] Error[4]: tactic not found in timing cache
 unknown  [E] Error[2]: Something that nobody has seen
 `
 	.trim()

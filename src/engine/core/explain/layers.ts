@@ -6,10 +6,12 @@ import type {
 	EngineDiff,
 	TimedLayer,
 	WorkloadKernels,
+	WorkloadLayers,
 	WorkloadResult,
 } from "../../../../generated/result.ts";
 import { numberRepeats } from "../../../core/group.ts";
 import { shorten } from "../../../core/text/escape.ts";
+import { diffEngines } from "../diff.ts";
 import { engineFingerprint } from "../fingerprint.ts";
 import {
 	type EngineLayer,
@@ -18,6 +20,7 @@ import {
 	type LayerProfile,
 	type LayerTime,
 } from "../layer.ts";
+import { engineModel, nameOnly } from "../model.ts";
 
 const maxLayers = 2000;
 const [maxNameChars, maxWordChars] = [300, 160];
@@ -52,6 +55,30 @@ function slowest(layers: readonly TimedLayer[]) {
 	if (layers.length <= maxLayers) return [...layers];
 	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
 	return layers.filter((layer) => kept.has(layer));
+}
+
+export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null {
+	const engines = base === null || head === null ? null : { base: modelOf(base), head: modelOf(head) };
+	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });
+}
+
+function modelOf({ iterations, layers }: ArmLayers) {
+	const times = layers.map(({ name, meanMs, share }) => ({
+		name,
+		averageMs: meanMs,
+		share,
+	}));
+	const known = layers.map(
+		({ name, reformat, type = null, precision = null, tactic = null }): EngineLayer => ({
+			...nameOnly(name),
+			...{ kind: reformat === true ? "reformat" : "compute", type, precision, tactic },
+		}),
+	);
+	return engineModel({
+		info: { detail: "names", io: [], layers: known },
+		profiles: [{ iterations, layers: times }],
+		graph: null,
+	});
 }
 
 export interface ProfiledArm {

@@ -68,6 +68,11 @@ export const buildingRules: Rules = {
 		title: "The build requests a DLA core, but this machine has none.",
 		fix: "Run this build on a Jetson or DRIVE device, or build for the GPU.",
 	},
+	"timing-cache-miss": {
+		lines: [/timing cache miss/i, /(?:not found|missing) in (?:the )?timing cache/i],
+		title: "The build may only use kernels from the timing cache, and one is missing there.",
+		fix: "Create the timing cache again with this TensorRT version, GPU and model, or allow new timings.",
+	},
 	"gpu-memory-build": [
 		{
 			lines: [

@@ -64,6 +64,11 @@ export const profileRules: Rules = {
 		title: "The model cannot run at the profile's {which} shape: a reshape or concatenation inside it fails.",
 		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model.",
 	},
+	"profile-index": {
+		lines: /Selected profile index (?<index>\d+) exceeds/,
+		title: "The run selects optimization profile {index}, which the engine does not have.",
+		fix: "Build the engine with that profile, or select one that it has.",
+	},
 	"shape-name-unknown": {
 		lines: /Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/,
 		title: "A shape was given for {input: input}, but the model has no such input.",

@@ -75,6 +75,11 @@ export const inferenceRules: Rules = {
 			"The input file {file} has {got|the wrong number of} bytes; the engine's input takes {want|others}.",
 		fix: "Provide the input in the engine's type and in the shape of this run.",
 	},
+	"accuracy-failed": {
+		lines: /Accuracy validation FAILED/,
+		title: "trtexec's own accuracy check failed: an output differs from its reference beyond the threshold.",
+		fix: "Rely on trtgate's goldens instead: trtexec's check lets NaN pass and supports few types.",
+	},
 	"gpu-memory-run": [
 		{ lines: [cudaError("out of memory"), /Error Code 2: OutOfMemory/], ...gpuMemory },
 		{ rank: "symptom", lines: /Unable to create execution context/, ...gpuMemory },

@@ -69,6 +69,8 @@ function npyOf(value: unknown, file: RunFile) {
 		);
 	const text = fieldOf(wrapped, "array");
 	if (typeof text !== "string") throw tensorInvalid(file, "an array", "no `array`", saveAgain);
+	// Older versions wrote the bytes as Latin-1 characters.
+	if (text.startsWith("\u0093NUMPY")) return new Uint8Array(Buffer.from(text, "latin1"));
 	if (text.startsWith("PK\u0003\u0004"))
 		throw tensorInvalid(file, "an array as .npy", "one as .npz", saveAgain);
 	if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
