@@ -14,7 +14,6 @@ import type { ModelOnDisk, PatternReader, Progress } from "../../ports/world.ts"
 import { fileSource, type InputFile, openInput, withInput } from "../process/input-file.ts";
 import { hashFile, hashOfLines, hashOpen, watchReading } from "./store.ts";
 
-/** @param stage where no stage is open yet. */
 export function readModel(path: string, progress?: Progress, stage?: string): Promise<ModelOnDisk> {
 	return withInput(path, inputKinds.model, async (input) => {
 		const model = readStructure(input, path);

@@ -17,7 +17,7 @@ export async function readTokenizer(path: string): Promise<TextTokenizer> {
 	const parsed = parseTokenizer(bytes, path);
 	const { Tokenizer } = await import("@huggingface/tokenizers");
 	const tokenizer = orInvalid(path, () => new Tokenizer(parsed, {}));
-	const encode = (text: string, withSpecial: boolean): { ids: number[]; token_type_ids?: number[] } => {
+	const encode = (text: string, withSpecial: boolean) => {
 		const { ids, token_type_ids } = orInvalid(path, () =>
 			tokenizer.encode(text, { add_special_tokens: withSpecial, return_token_type_ids: true }),
 		);

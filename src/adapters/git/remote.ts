@@ -1,6 +1,6 @@
 // Fetches from a clone's remote.
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
+import { classifyFetch, parseTags } from "../../formats/git/output.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import {
@@ -13,7 +13,7 @@ import {
 	succeeded,
 } from "./run-git.ts";
 
-export type Depth = { deepenBy: number } | "all";
+export type Depth = `--deepen=${number}` | "--unshallow";
 
 export type Remote = Awaited<ReturnType<typeof openRemote>>;
 
@@ -39,14 +39,13 @@ export async function openRemote(git: Git, mayFetch: boolean) {
 		name,
 		/** @returns false if the remote does not have the commit. A depth would truncate a complete clone. */
 		bring: async (commit: string) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		deepen: async (edges: readonly string[], depth: Depth) =>
-			edges.length > 0 && fetch([depthFlag(depth)], edges),
-		async branchTip(branch: string): Promise<string | null> {
+		deepen: async (edges: readonly string[], depth: Depth) => edges.length > 0 && fetch([depth], edges),
+		async branchTip(branch: string) {
 			if (!isRefName(branch)) return null;
 			const listed = await list([], [`refs/heads/${branch}`]);
 			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;
 		},
-		tags: async () => parseRemoteTags(await list(["--tags"], [])),
+		tags: async () => parseTags(await list(["--tags"], [])),
 	};
 }
 
@@ -57,10 +56,6 @@ export async function remoteName(git: Git): Promise<string | null> {
 export function pickRemote(all: readonly string[]): string | null {
 	const names = all.filter((name) => name !== "" && isPlainRef(name));
 	return names.includes("origin") ? "origin" : (names[0] ?? null);
-}
-
-function depthFlag(depth: Depth) {
-	return depth === "all" ? "--unshallow" : `--deepen=${depth.deepenBy}`;
 }
 
 /** Tries again if the connection broke. @returns null if the remote lacks it. */

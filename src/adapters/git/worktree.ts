@@ -23,7 +23,7 @@ interface RefRequest {
 	ref: string;
 	folder: string;
 	processes: Processes;
-	access?: GitAccess | undefined;
+	access?: GitAccess;
 }
 
 interface OpenedRef {

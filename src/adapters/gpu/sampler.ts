@@ -187,12 +187,12 @@ type Ring<Entry> = ReturnType<typeof createRing<Entry>>;
 export function createRing<Entry>(capacity: number) {
 	let kept: Entry[] = [];
 	return {
-		push(entry: Entry): void {
+		push(entry: Entry) {
 			kept.push(entry);
 			// Cuts many entries at once, so that each costs the same whatever the capacity.
 			if (kept.length >= capacity * 2) kept = kept.slice(-capacity);
 		},
-		entries: (): readonly Entry[] => (kept.length > capacity ? kept.slice(-capacity) : kept),
+		entries: () => (kept.length > capacity ? kept.slice(-capacity) : kept),
 	};
 }
 

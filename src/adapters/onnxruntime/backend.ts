@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { arch, availableParallelism, cpus, platform } from "node:os";
 import { dirname, join } from "node:path";
-import type { BuildRecord, Failure } from "../../../generated/result.ts";
+import type { BuildRecord } from "../../../generated/result.ts";
 import { asFailure, BugError } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";
@@ -10,7 +10,7 @@ import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/fai
 import { byOperator, countedLayers } from "../../formats/onnxruntime/profile.ts";
 import type { Backend, BuildJob, CountJob, CountResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { orFailure } from "../process/failure.ts";
+import { orFailure, runnerFailure } from "../process/failure.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { inferCases } from "./infer.ts";
 import { externalOf, placeModel } from "./model-files.ts";
@@ -102,10 +102,7 @@ async function countWork(job: CountJob, runtime: Runtime, place: WorkerPlace): P
 }
 
 /** Uses one thread, because how several share the work depends on the machine. */
-function countedOn(
-	{ flavour, folder }: Runtime,
-	{ engine, inputs, seed }: Pick<CountJob, "engine" | "inputs" | "seed">,
-) {
+function countedOn({ flavour, folder }: Runtime, { engine, inputs, seed }: CountJob) {
 	return {
 		flavour,
 		folder,
@@ -129,7 +126,7 @@ async function buildEngine(
 	const started = performance.now();
 	const warnings = createWarningCounter();
 	const record = await build(job, runtime, { ...options, onLine: warnings.add }).catch((error) =>
-		describeFault(asFailure(error)),
+		faultOf(asFailure(error)),
 	);
 	return {
 		...describeBuild(job),
@@ -155,7 +152,7 @@ async function build(
 		{ logPath, timeoutMs, onLine },
 	);
 	if (result.state === "failed") {
-		if (result.refused === undefined) return describeFault(result.failure);
+		if (result.refused === undefined) return faultOf(result.failure);
 		const failure = diagnoseOrt(result.refused);
 		const strip = (text: string) => text.replaceAll(`${dirname(model.path)}/`, "");
 		const [title, excerpt] = [strip(failure.title), failure.excerpt.map(strip)];
@@ -182,8 +179,6 @@ async function build(
 	};
 }
 
-/** Marks faults of the machine, because such a build says nothing about the model. */
-function describeFault({ code, message, fix = "Read the log.", excerpt = [] }: ToolFailure): Built {
-	const failure: Failure = { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
-	return { state: code === "tool-timeout" ? "timed-out" : "refused", failure };
+function faultOf(fault: ToolFailure): Built {
+	return { state: fault.code === "tool-timeout" ? "timed-out" : "refused", failure: runnerFailure(fault) };
 }

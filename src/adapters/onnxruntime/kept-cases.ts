@@ -8,7 +8,7 @@ import type { InferCase, InferResult, InferredCase } from "../../ports/backend.t
 import type { EmulationJob, ReferenceJob } from "../../ports/reference.ts";
 import type { FileCache } from "../../ports/world.ts";
 import { inNewFolder } from "../process/write-error.ts";
-import { parseCaseReply, type TensorPlace } from "./protocol.ts";
+import { parseCaseReply } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";
 import { drawsRandomly } from "./worker-process.ts";
 
@@ -103,7 +103,7 @@ async function keep(key: string, tensors: Readonly<Record<string, Tensor>>, stor
 	await inNewFolder("trtgate-kept-", async (folder) => {
 		const path = join(folder, fileName);
 		await writeFile(path, Buffer.concat(Object.values(tensors).map(({ data }) => data)));
-		const outputs = Object.entries(tensors).map(([name, { dtype, shape }]): TensorPlace => {
+		const outputs = Object.entries(tensors).map(([name, { dtype, shape }]) => {
 			return { name, dtype, shape, path: fileName };
 		});
 		await store.keep(key, { files: { [fileName]: path }, facts: { reply: { state: "done", outputs } } });

@@ -26,12 +26,10 @@ function externalCopies({ external }: ModelOnDisk, folder: string) {
 	});
 }
 
-interface Copy {
-	path: string;
-	external: string[];
-}
-
-export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
+export async function copyModel(
+	model: ModelOnDisk,
+	folder: string,
+): Promise<{ path: string; external: string[] }> {
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);
 	return { path, external: await copyExternal(model, folder) };

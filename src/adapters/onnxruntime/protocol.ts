@@ -10,7 +10,6 @@ import type { TimedInput } from "../../ports/backend.ts";
 export type Flavour = "wasm" | "native";
 export type Level = "disabled" | "basic" | "extended" | "all";
 
-/** How the engine is loaded; the same in every process that runs it. */
 export interface RuntimeJob {
 	flavour: Flavour;
 	/** wasm: holds ort-wasm-simd-threaded.{wasm,mjs}. native: onnxruntime-node resolves from here. */
@@ -18,7 +17,7 @@ export interface RuntimeJob {
 	modelPath: string;
 	external: readonly string[];
 	threads: number;
-	sequence?: Sequence | undefined;
+	sequence?: Sequence;
 	resultPath: string;
 	stays?: true;
 }
@@ -39,9 +38,9 @@ export interface InferTask extends RuntimeJob {
 	kind: "infer";
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
-	stopAtFirst?: true | undefined;
+	stopAtFirst?: true;
 	/** After this time, and this many cases, it begins no other. */
-	resumes?: { enough: number; softMs: number } | undefined;
+	resumes?: { enough: number; softMs: number };
 	outputFolder: string;
 }
 

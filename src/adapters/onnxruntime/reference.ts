@@ -15,7 +15,6 @@ import type {
 	DefectResult,
 	EmulationJob,
 	EmulationResult,
-	OtherBuild,
 	Reference,
 	ReferenceJob,
 } from "../../ports/reference.ts";
@@ -79,7 +78,7 @@ async function findOther(
 	options: OnnxRuntimeOptions & { timeoutMs: number },
 	runtimeOf: (flavour: OnnxRuntimeOptions["flavour"]) => Promise<Runtime>,
 	keep: (native: Promise<Runtime>) => void,
-): Promise<OtherBuild> {
+) {
 	const { flavour, nativeFolder, timeoutMs } = options;
 	if (flavour === "wasm") return { why: "`--onnxruntime wasm` leaves it out", isLate: false };
 	const started = performance.now();
@@ -104,11 +103,7 @@ function parallelRuns({ onnx, external }: ModelOnDisk) {
 	return Math.max(1, Math.min(availableParallelism(), mostRuns, fitting));
 }
 
-function runReference(
-	job: ReferenceJob,
-	runtime: Runtime,
-	options: OnnxRuntimeOptions,
-): Promise<InferResult> {
+function runReference(job: ReferenceJob, runtime: Runtime, options: OnnxRuntimeOptions) {
 	const { model, stopAtFirst, resumes, variant } = job;
 	const { level, threads } = variant;
 	const { flavour, folder } = runtime;
@@ -119,9 +114,10 @@ function runReference(
 
 const maxModelBytes = 1024 ** 3;
 
-type Run = (job: ReferenceJob) => Promise<InferResult>;
-
-async function runEmulation(job: EmulationJob, run: Run): Promise<EmulationResult> {
+async function runEmulation(
+	job: EmulationJob,
+	run: (job: ReferenceJob) => Promise<InferResult>,
+): Promise<EmulationResult> {
 	const { model, precision } = job;
 	const bytes = model.onnx.bytes + model.external.reduce((sum, file) => sum + file.neededBytes, 0);
 	const opset = model.onnx.opsets[""] ?? 0;
@@ -152,11 +148,7 @@ function absent(why: string): EmulationResult {
 	return { state: "absent", sentence: `the model ${why}` };
 }
 
-function withoutRanges(
-	item: InferredCase,
-	{ rangeOutput, tensors }: RoundingPlan,
-	beyond: Set<string>,
-): InferredCase {
+function withoutRanges(item: InferredCase, { rangeOutput, tensors }: RoundingPlan, beyond: Set<string>) {
 	if (item.state === "failed") return item;
 	const { [rangeOutput]: ranges, ...outputs } = item.outputs;
 	const view = ranges && new DataView(ranges.data.buffer, ranges.data.byteOffset, ranges.data.byteLength);

@@ -27,11 +27,10 @@ export interface RuntimeChoice
 	flavour: "auto" | Flavour;
 	wasmFolder: string;
 	/** The user's folder with node_modules/onnxruntime-node. No other is searched, because a pull request could plant one. */
-	nativeFolder?: string | undefined;
+	nativeFolder?: string;
 	/** Checkout of an action, in which no native runtime is accepted. */
-	untrustedFolder?: string | undefined;
-	/** Called with the runtime and its folder if it is not the one that ships with trtgate. */
-	onNative?: ((note: string) => void) | undefined;
+	untrustedFolder?: string;
+	onNative?: (note: string) => void;
 }
 
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
@@ -70,7 +69,7 @@ interface NativeSource {
 	cacheFolder: string;
 	processes: Processes;
 	/** Base address of an npm registry; absent: npm's own setting. */
-	registry?: string | undefined;
+	registry?: string;
 	packages?: readonly PinnedPackage[];
 	platform?: string;
 	arch?: string;

@@ -2,6 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Failure } from "../../../generated/result.ts";
 import { asFailure, systemFault, type ToolCode } from "../../core/errors.ts";
 import type { MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
@@ -49,6 +50,11 @@ function classifyRecord(
 	if (exitCode === 0 || output !== undefined)
 		return ["tool-output", `${what} ${output ?? "ended without a result"}.`, "Read the log."];
 	return ["tool-crashed", `${what} ended with exit code ${exitCode ?? "unknown"}.`, "Read the log."];
+}
+
+/** A fault of the machine, which says nothing about the model. */
+export function runnerFailure({ code, message, fix = "Read the log.", excerpt = [] }: ToolFailure): Failure {
+	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
 export async function orFailure<Value>(

@@ -1,7 +1,7 @@
 // Runs the child processes of one invocation, ends them all on Ctrl-C, and adds up their time.
 import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./lock-file.ts";
-import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
+import { type ProcessOptions, runProcess } from "./spawn.ts";
 
 interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
@@ -51,21 +51,21 @@ export function createProcesses({ env }: Pick<ProcessOptions, "env"> = {}) {
 	return {
 		/** For a short, trusted command, which is left alone if the run is cancelled. */
 		exec,
-		run(job: RunOptions): Promise<ProcessRecord> {
+		run(job: RunOptions) {
 			const promise = run(job).finally(() => running.delete(promise));
 			running.add(promise);
 			return promise;
 		},
 		/** SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
-		async killAll(): Promise<void> {
+		async killAll() {
 			stop.abort();
 			await Promise.allSettled(running);
 		},
-		killNow(): void {
+		killNow() {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
 		owns: (group: number) => owned.has(group),
-		busy<Value>(work: Promise<Value>): Promise<Value> {
+		busy<Value>(work: Promise<Value>) {
 			watch.enter();
 			return work.finally(watch.leave);
 		},

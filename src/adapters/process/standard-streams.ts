@@ -17,7 +17,7 @@ export function standardStreams(
 	return {
 		out,
 		err: safe(streams.err),
-		command(name: string, value = ""): void {
+		command(name: string, value = "") {
 			const escaped = value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 			streams.out.write(`::${name}::${escaped}\n`);
 		},

@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { DType } from "../../../generated/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
-import { BugError } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
@@ -196,7 +195,7 @@ export interface Recording {
 export async function openRecording(folder: string): Promise<Recording> {
 	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
 	const engines = new Map<string, Promise<RecordedEngine>>();
-	const readPacked = async (file: string): Promise<Buffer> => inflate(await readFile(join(folder, file)));
+	const readPacked = async (file: string) => inflate(await readFile(join(folder, file)));
 	const read = async (file: string): Promise<RecordedEngine> =>
 		JSON.parse((await readPacked(file)).toString("utf8"));
 	return {
@@ -214,9 +213,6 @@ export async function openRecording(folder: string): Promise<Recording> {
 }
 
 function restore(differences: Buffer, golden: Buffer) {
-	const message = "A recorded output and its golden are not of one size.";
-	if (differences.length !== golden.length || differences.length % 4 !== 0)
-		throw new BugError({ code: "internal", message });
 	const bytes = new Uint8Array(golden.length);
 	const view = new DataView(bytes.buffer);
 	for (let at = 0; at < bytes.length; at += 4)

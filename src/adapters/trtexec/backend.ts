@@ -50,7 +50,7 @@ export function trtexecBackend(options: GpuOptions): Backend {
 		calibrationOf,
 		infer: (job) => inferCases(job, context),
 		measure: (job) => measureRun(job, context),
-		profile: (job) => profileEngine(job, context),
+		profile: (job) => orFailure(() => inWorkFolder((folder) => profileIn(folder, job, context))),
 		trace: (job) => traceRun(job, context),
 		notes: () => [...notes],
 	};
@@ -90,10 +90,6 @@ function fingerprintOf({ trtexec, gpu, timing }: GpuOptions): Record<string, str
 }
 
 const layerRun = { warmUpMs: 200, iterations: 200 };
-
-function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
-	return orFailure(() => inWorkFolder((folder) => profileIn(folder, job, context)));
-}
 
 async function profileIn(folder: string, job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
 	const files = { profile: "profile.json", layers: "layers.json" };

@@ -13,6 +13,7 @@ import { type BuildPlaces, buildArgs, runArgs, SettingError, shapesAt } from "..
 import { createBuildLog, createBuildProgress, createSparsityLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import type { BuildJob } from "../../ports/backend.ts";
+import { runnerFailure } from "../process/failure.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import {
 	type BuildFacts,
@@ -23,7 +24,7 @@ import {
 	saveBuild,
 } from "./build-cache.ts";
 import { calibrate } from "./calibrate.ts";
-import { buildNotes, describeTool, layersNote, portableFlags, refusalOf } from "./failure.ts";
+import { buildNotes, layersNote, portableFlags, refusalOf } from "./failure.ts";
 import {
 	describePlan,
 	inWorkFolder,
@@ -49,7 +50,7 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 		if (error instanceof SettingError)
 			return { ...refused, durationMs: 0, failure: unsupportedSetting(error, job) };
 		const durationMs = performance.now() - started;
-		return { ...refused, durationMs, failure: describeTool(asFailure(error)) };
+		return { ...refused, durationMs, failure: runnerFailure(asFailure(error)) };
 	}
 }
 

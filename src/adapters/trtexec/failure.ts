@@ -6,6 +6,7 @@ import { formatBytes } from "../../core/text/units.ts";
 import { type EngineLayers, isReformat } from "../../engine/core/layer.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";
+import { runnerFailure } from "../process/failure.ts";
 import type { TrtexecRun } from "./run.ts";
 
 function excerptOf(diagnosis: Diagnosis) {
@@ -27,15 +28,10 @@ function codeOf(record: TrtexecRun["record"]) {
 }
 
 export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failure {
-	if (run.record.state === "aborted") return describeTool(failureOf(run));
+	if (run.record.state === "aborted") return runnerFailure(failureOf(run));
 	const { code, title, fix, kind } = run.diagnosis;
 	const excerpt = excerptOf(run.diagnosis);
 	return { code, title, fix, excerpt, kind: kind === "runner" ? "runner" : "refusal" };
-}
-
-export function describeTool(fault: ToolFailure): Failure {
-	const { code, message, fix = "Read the log.", excerpt = [] } = fault;
-	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {

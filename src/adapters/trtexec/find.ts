@@ -12,18 +12,18 @@ export interface Trtexec {
 }
 
 export interface FindOptions {
-	trtexec?: string | undefined;
+	trtexec?: string;
 	cwd: string;
-	environment?: { home?: string | undefined; libraryPath?: string | undefined };
+	environment?: { home?: string; libraryPath?: string };
 	processes: Processes;
-	libraries?: string | undefined;
+	libraries?: string;
 	installFolders?: readonly string[];
 }
 
 interface Tried {
 	program: string;
 	why: string;
-	library?: string | undefined;
+	library?: string;
 }
 
 /** `processes` have the folder of this TensorRT's shared libraries before the environment's. */
@@ -161,7 +161,7 @@ async function probe(
 
 export async function readTegraDevice(
 	{ program }: Trtexec,
-	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },
+	{ board, wanted }: { board: TegraBoard; wanted?: string },
 	processes: Processes,
 ): Promise<DeviceRead> {
 	const record = await processes.run({

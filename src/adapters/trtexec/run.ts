@@ -66,7 +66,7 @@ interface RunJob {
 	plan?: { builtSha256: string; sha256: string };
 	readers?: readonly { feed(line: LogLine): void }[];
 	/** Makes the run verbose and gets all lines; the log and the diagnosis get only those that are not verbose. */
-	onVerbose?: ((text: string) => void) | undefined;
+	onVerbose?: (text: string) => void;
 }
 
 export interface TrtexecRun {
@@ -126,7 +126,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 	const passed = new Map<LogLevel, number>();
 	let count = 0;
 	return {
-		push(text: string): void {
+		push(text: string) {
 			count += 1;
 			const line = parseLogLine(text, count);
 			const ofLevel = passed.get(line.level) ?? 0;
@@ -138,7 +138,7 @@ function createLineFilter(take: (line: LogLine) => void) {
 			last.push(line);
 			if (last.length >= 2 * keptLast) last.splice(0, keptLast);
 		},
-		end(): void {
+		end() {
 			for (const line of last) take(line);
 		},
 	};

@@ -8,8 +8,7 @@ import { isSameStructure, type PartFacts } from "./facts.ts";
 import { type LayerTensor, tensorBytes, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
 
-type Claim = Omit<EngineCause, "kind">;
-type Rule = (changed: Changed) => Claim | null;
+type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
 type Sides = Pick<Changed, "base" | "head">;
 
 export function precisionChange({ base, head }: Sides): string | null {
@@ -131,7 +130,7 @@ const reformat: Rule = (changed) => {
 	};
 };
 
-const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] =>
+const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs") =>
 	kernels.flatMap((kernel) => kernel[side]);
 
 const shape: Rule = ({ base, head }) => {
@@ -240,7 +239,7 @@ const rules: readonly (readonly [EngineCause["kind"], Rule])[] = [
 ];
 
 export function causesOf(changed: Changed): EngineCause[] {
-	const found = rules.flatMap(([kind, rule]): EngineCause[] => {
+	const found = rules.flatMap(([kind, rule]) => {
 		const claim = rule(changed);
 		return claim === null ? [] : [{ kind, ...claim }];
 	});

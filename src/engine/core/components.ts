@@ -7,13 +7,11 @@ import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 export type { Arm };
 
-type MatchTier = "names" | "structure" | "similarity" | "none";
-
 export interface Component {
 	base: readonly ModelLayer[];
 	head: readonly ModelLayer[];
 	nodes: readonly string[];
-	tier: MatchTier;
+	tier: "names" | "structure" | "similarity" | "none";
 	/** 0 to 1; 1 if names agree or nothing had to be matched. */
 	confidence: number;
 }
@@ -38,7 +36,7 @@ export function groupLabel({ nodes, base, head, confidence }: Component): string
 class Sets {
 	private readonly parents = new Map<string, string>();
 
-	find(key: string): string {
+	find(key: string) {
 		let root = key;
 		while ((this.parents.get(root) ?? root) !== root) root = this.parents.get(root) ?? root;
 		for (let at = key; at !== root; ) {
@@ -49,7 +47,7 @@ class Sets {
 		return root;
 	}
 
-	join(one: string, other: string): void {
+	join(one: string, other: string) {
 		this.parents.set(this.find(one), this.find(other));
 	}
 }
@@ -65,7 +63,7 @@ const layerKey = (arm: Arm, index: number) => `${arm} ${index}`;
 export function componentsOf(engines: Engines): Component[] {
 	const sets = new Sets();
 	const all = (["head", "base"] as const).flatMap((arm) =>
-		engines[arm].layers.map((layer): Placed => ({ arm, layer, key: layerKey(arm, layer.index) })),
+		engines[arm].layers.map((layer) => ({ arm, layer, key: layerKey(arm, layer.index) })),
 	);
 	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
 	const paired = pairEqualSets(all, sets, isCommon);
@@ -148,7 +146,7 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets) {
 			groups.flatMap((own) => (own[other].length === 0 ? own[arm].map(({ layer }) => layer.index) : [])),
 		);
 	const alone = { base: open("base", "head"), head: open("head", "base") };
-	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
+	const known = groups.flatMap(({ base: [base], head: [head] }) =>
 		base === undefined || head === undefined
 			? []
 			: [{ base: base.layer.index, head: head.layer.index, confidence: 1 }],
@@ -163,13 +161,13 @@ const count = (names: readonly string[], wanted: string) => names.filter((name) 
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
 function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, matches: readonly Match[]) {
-	return (["base", "head"] as const).flatMap((arm): Match[] => {
+	return (["base", "head"] as const).flatMap((arm) => {
 		const other = arm === "base" ? "head" : "base";
 		const pairs = new Map(matches.map((match) => [match[arm], match]));
 		const { sources, readers } = neighboursOf(engines[arm].layers);
 		const operations = (which: Arm, at: number) =>
 			(engines[which].layers[at]?.nodes ?? []).map(operationOf).filter((name) => name !== "");
-		return [...alone[arm]].flatMap((at): Match[] => {
+		return [...alone[arm]].flatMap((at) => {
 			if (pairs.has(at)) return [];
 			const own = operations(arm, at);
 			const match = [...(sources[at] ?? []), ...(readers[at] ?? [])]

@@ -30,7 +30,7 @@ interface CoverageFacts {
 	costs: CountedGraph | null;
 	warnings: BuildRecord["warnings"];
 	isCalibrated: boolean;
-	before?: NodeTypes | undefined;
+	before?: NodeTypes;
 }
 
 /** By the name of each ONNX node with multiply-adds, the precision of the layer that does them. */
@@ -81,13 +81,11 @@ export function precisionCoverage(facts: CoverageFacts): PrecisionCoverage | nul
 	};
 }
 
-type Entry = (work: LayerWork, node: OnnxNode) => UncoveredLayer;
-
 /** A converted file keeps the names of its nodes, or names those without one, whereas layers are named by version. */
 function typeChange(
 	work: readonly LayerWork[],
 	{ precision, before }: CoverageFacts,
-	entry: Entry,
+	entry: (work: LayerWork, node: OnnxNode) => UncoveredLayer,
 ): { changed?: TypeChange } {
 	const isIn = (type: string | null | undefined) => (accepted[precision] ?? []).includes(type ?? "");
 	const was = (node: OnnxNode) => before?.get(node.name) ?? before?.get(unnamed(node));

@@ -23,13 +23,11 @@ import { criticalWarnings } from "./warnings.ts";
 interface Surroundings {
 	gpu: string | null;
 	enginesMs: { base: number; head: number } | null;
-	unit?: LayerUnitName | undefined;
+	unit?: LayerUnitName;
 	/** Both engines are of the same file: nothing in the model changed, whatever nodes the layers name. */
 	isSameModel?: boolean;
 	isUpgrade?: boolean;
 }
-
-type Compared = Omit<Judged, "delta">;
 
 const maxRows = 500;
 const maxMembers = 2000;
@@ -128,7 +126,7 @@ function judge(engines: Engines, overheadMs: number, given: Surroundings) {
 	const noise = noiseOf();
 	const profiles = Math.min(base.profiles, head.profiles);
 	const isRepeated = unit !== undefined || profiles >= enoughProfiles;
-	const groups = compared.map((one, at): Judged => {
+	const groups = compared.map((one, at) => {
 		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };
 		const isChanged = one.isChanged || isOther;
 		const isSignificant = profiles > 0 && delta.isSignificant && (isChanged || isRepeated);
@@ -137,7 +135,7 @@ function judge(engines: Engines, overheadMs: number, given: Surroundings) {
 	return { groups, noise };
 }
 
-function compareComponents(engines: Engines, overheadMs: number, given: Surroundings): Compared[] {
+function compareComponents(engines: Engines, overheadMs: number, given: Surroundings) {
 	const factsIn = (component: Component, arm: Arm) =>
 		factsOf(component[arm], engines[arm].profiles, overheadMs);
 	const works = ({ kernels, reformats, time }: PartFacts) =>
@@ -147,7 +145,7 @@ function compareComponents(engines: Engines, overheadMs: number, given: Surround
 		.filter(({ base, head }) => works(base) || works(head));
 	const around = aroundOf(engines, given);
 	const commonPrecision = commonChange(working);
-	return working.map((one): Compared => {
+	return working.map((one) => {
 		const { component, base, head } = one;
 		const isSame = component.tier !== "none" && isSameStructure(base, head);
 		const isChanged = !isSame || base.tactics !== head.tactics || base.layouts !== head.layouts;
@@ -184,7 +182,7 @@ interface RowContext {
 	advises: boolean;
 }
 
-function foldRows(all: readonly Judged[], context: RowContext): EngineRow[] {
+function foldRows(all: readonly Judged[], context: RowContext) {
 	const formerShape = ({ component, base }: Judged) =>
 		component.base.map(layerLabel).sort().join() + base.precisions.join();
 	const before = groupBy(all, formerShape);
@@ -221,7 +219,7 @@ function rowOf(
 	group: readonly Judged[],
 	{ first, of, causes }: { first: Judged; of: number; causes: EngineRow["causes"] },
 	{ isTimed, gpu, advises }: RowContext,
-): EngineRow {
+) {
 	const partIn = (arm: Arm) => {
 		const layers = group.flatMap(({ component }) => component[arm]);
 		const facts = group.map((one) => one[arm]);

@@ -101,7 +101,7 @@ function editsOf(
 		graph.nodes.flatMap((node) => [...node.inputs, ...node.outputs].map((tensor) => ({ tensor, node }))),
 		({ tensor }) => tensor,
 	);
-	return nodes.map((node): Edit => {
+	return nodes.map((node) => {
 		const beside = [...node.inputs, ...node.outputs]
 			.flatMap((tensor) => users.get(tensor)?.slice(0, mostReaders) ?? [])
 			.flatMap((user) => groups.get(keyOf(user.node)) ?? []);

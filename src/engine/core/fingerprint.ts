@@ -73,7 +73,7 @@ export function layoutsOf({ inputs, outputs }: EngineLayer): string {
 }
 
 /** Myelin's kernels end in a hash that depends on names of tensors. */
-export function kernelName({ tactic }: Pick<EngineLayer, "tactic">): string {
+export function kernelName({ tactic }: EngineLayer): string {
 	return (tactic ?? "").replace(/_0x[0-9a-f]{16,}$/, "");
 }
 

@@ -1,14 +1,12 @@
 // Draws both engines as one graph of node groups.
 
-import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
+import type { EngineGraph } from "../../../generated/result.ts";
 import type { Judged } from "./changed.ts";
 import { type Arm, type Engines, groupLabel } from "./components.ts";
 import { neighboursOf } from "./model.ts";
 
 const mostGroups = 2000;
 const mostEdges = 8000;
-
-type Edge = [from: number, to: number, where: number];
 
 export function graphOf(groups: readonly Judged[], engines: Engines): EngineGraph | null {
 	if (!groups.some(differs) || groups.length > mostGroups) return null;
@@ -22,7 +20,7 @@ function differs({ isChanged, delta }: Judged) {
 
 function drawn(group: Judged) {
 	const { component, delta } = group;
-	const arm = (which: Arm): EngineGroup["head"] => {
+	const arm = (which: Arm) => {
 		const facts = group[which];
 		if (component[which].length === 0) return null;
 		const ms = facts.isTimed ? facts.time.ms : null;
@@ -47,7 +45,7 @@ function inOrder(groups: readonly Judged[]) {
 }
 
 function edgesOf(groups: readonly Judged[], engines: Engines) {
-	const found = new Map<string, Edge>();
+	const found = new Map<string, [from: number, to: number, where: number]>();
 	for (const [at, arm] of (["base", "head"] as const).entries()) {
 		const { sources } = neighboursOf(engines[arm].layers);
 		const groupAt = new Map(

@@ -144,7 +144,7 @@ function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonl
 	const { base: old, head: fresh } = sides;
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
 	const isMade = (arm: Arm, at: number) => open[arm].has(at) && sides[arm].layers[at]?.region !== null;
-	return [...open.head].flatMap((head): Match[] => {
+	return [...open.head].flatMap((head) => {
 		if (!isMade("head", head)) return [];
 		const around = (edges: keyof Neighbours) =>
 			(fresh.near[edges][head] ?? []).flatMap((at) => partners.get(at) ?? []);

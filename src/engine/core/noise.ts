@@ -118,11 +118,6 @@ function scaleOf(timeMs: number, typicalMs: number) {
 
 type Row = ReturnType<typeof rowOf>;
 
-interface Spread {
-	sd: number;
-	df: number;
-}
-
 /** The larger of two: unchanged components around no change, and repeats around their mean. */
 function pooledSpread(rows: readonly Row[]) {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
@@ -144,7 +139,11 @@ function pooledSpread(rows: readonly Row[]) {
 }
 
 /** Own repeats, shrunk towards what all show; alone if they scatter beyond that. */
-function spreadOf({ repeats, sd, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number) {
+function spreadOf(
+	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
+	pooled: { sd: number; df: number } | null,
+	floorMs: number,
+) {
 	const prior =
 		pooled === null
 			? { sd: timeMs * assumedShare, df: fewUnchanged }

@@ -134,7 +134,7 @@ interface Known {
 export async function coverageOf(
 	engine: BuiltEngine,
 	{ shaped, before }: Known,
-	{ layersOf }: Pick<Backend, "layersOf">,
+	{ layersOf }: Backend,
 ): Promise<{ coverage: PrecisionCoverage | null; types: NodeTypes } | null> {
 	const { model, spec, arm, record } = engine;
 	const info = (await layersOf?.(engine)) ?? null;

@@ -16,8 +16,8 @@ export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
 	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> &
 		Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh" | "work">>)[];
-	gpu?: string | undefined;
-	memoryBytes?: number | undefined;
+	gpu?: string;
+	memoryBytes?: number;
 	cudaGraph?: boolean;
 	profile: Config["profile"];
 	outFolder: string;
@@ -26,8 +26,8 @@ export interface ExplainInput {
 
 export interface Explained {
 	files: Result["files"];
-	note?: string | undefined;
-	seen?: ProfiledArm | undefined;
+	note?: string;
+	seen?: ProfiledArm;
 }
 
 export type ExplainPorts = Pick<Ports, "progress" | "interrupt"> & {

@@ -6,28 +6,17 @@ const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** An untrusted repository must not make us read more. */
 const maxTags = 20_000;
 
-/** An annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
-export function parseRemoteTags(text: string): Tag[] {
+/** Of `ls-remote` and `show-ref`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
+export function parseTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {
-		const match = /^([0-9a-f]{40,64})\trefs\/tags\/(.+?)(\^\{\})?$/.exec(line);
+		const match = /^([0-9a-f]{40,64})[\t ]refs\/tags\/(.+?)(\^\{\})?$/.exec(line);
 		const [hash, name, peeled] = [match?.[1], match?.[2], match?.[3]];
 		if (hash === undefined || name === undefined || !commit.test(hash)) continue;
 		if (peeled !== undefined || !commits.has(name)) commits.set(name, hash);
 		if (commits.size >= maxTags) break;
 	}
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
-}
-
-export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
-
-export function parseLocalTags(text: string): Tag[] {
-	const lines = text.split("\n").slice(0, -1).slice(0, maxTags);
-	return lines.flatMap((line) => {
-		const match = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64})? ?(.+)$/.exec(line);
-		const [hash, name] = [match?.[2] ?? match?.[1], match?.[3]];
-		return hash === undefined || name === undefined ? [] : [{ name, commit: hash }];
-	});
 }
 
 /** From `git cat-file commit`, complete even in a shallow clone. */

@@ -56,11 +56,6 @@ function compareParts(left: string | number, right: string | number) {
 	return left === right ? 0 : left < right ? -1 : 1;
 }
 
-interface Versioned {
-	tag: Tag;
-	version: Version;
-}
-
 function versioned(tags: readonly Tag[]) {
 	return tags.flatMap((tag) => {
 		const version = parseVersion(tag.name);
@@ -68,7 +63,7 @@ function versioned(tags: readonly Tag[]) {
 	});
 }
 
-function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candidates {
+function releasesFirst(of: readonly { tag: Tag; version: Version }[], wantsReleases: boolean): Candidates {
 	const releases = of.filter(({ version }) => version.pre.length === 0);
 	const chosen = wantsReleases && releases.length > 0 ? releases : of;
 	const sorted = [...chosen].sort((left, right) => compareVersions(right.version, left.version));

@@ -61,7 +61,6 @@ export interface TegraBoard {
 	model: string | null;
 	/** Linux for Tegra, `36.4.4`. */
 	l4t: string | null;
-	/** `MAXN`, `15W`. */
 	powerMode: string | null;
 	gpuClock: { minMhz: number; maxMhz: number } | null;
 }

@@ -28,7 +28,7 @@ interface Runner {
 
 interface Configured {
 	spec: EngineSpec;
-	assets?: EngineAssets | undefined;
+	assets?: EngineAssets;
 }
 
 type Modelled = Configured & { model: { path: string; onnx: OnnxModel } };
@@ -217,7 +217,7 @@ export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces,
 	];
 }
 
-export function timingOf({ spec }: Configured, { timing }: Pick<Runner, "timing">): TimingSettings {
+export function timingOf({ spec }: Configured, { timing }: Runner): TimingSettings {
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
 
@@ -237,7 +237,7 @@ type RunTask =
 			durationMs: number;
 			iterations?: number;
 			streams: number;
-			everyMs?: number | undefined;
+			everyMs?: number;
 			times: string;
 	  }
 	| { task: "profile"; warmUpMs: number; iterations: number; profile: string; layers: string }

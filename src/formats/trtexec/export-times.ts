@@ -16,8 +16,6 @@ export const timesKeys = [
 	"latencyMs",
 ] as const;
 
-type Entry = Readonly<Record<(typeof timesKeys)[number], number>>;
-
 export interface ExportTimes {
 	iterations: number;
 	/** GPU time of each inference; the statistics use this sample. */
@@ -51,7 +49,7 @@ const messages: Readonly<Record<TimesFault, string>> = {
 };
 
 function readEntry(text: string) {
-	let entry: Entry;
+	let entry: Readonly<Record<(typeof timesKeys)[number], number>>;
 	try {
 		entry = JSON.parse(text);
 	} catch {

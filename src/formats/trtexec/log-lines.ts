@@ -11,8 +11,6 @@ interface FactLine {
 	pattern: RegExp;
 	/** Bytes in one of the number; 1 unless given. */
 	unit?: number;
-	/** A recorded step of test/fixtures/comparisons/upgrade that has it; absent: only trtexec's source has it. */
-	proof?: string;
 }
 
 const mebibyte = 1024 * 1024;
@@ -21,12 +19,11 @@ const mebibyte = 1024 * 1024;
 export const factLines = {
 	/** Of one engine; 8.6 rounds down to a MiB. */
 	weights: [
-		{ versions: "10", pattern: /Total Weights Memory: (\d+)/, proof: "build-onet-fp32-head" },
+		{ versions: "10", pattern: /Total Weights Memory: (\d+)/ },
 		{
 			versions: "8.6",
 			pattern: managed("engine deserialization"),
 			unit: mebibyte,
-			proof: "build-onet-fp32-base",
 		},
 	],
 	/** Activations of one context, so of one stream, at the largest shapes. */
@@ -35,7 +32,6 @@ export const factLines = {
 			versions: "10, 11",
 			pattern: new RegExp(`Created execution context with device memory size: ${numeral} MiB`),
 			unit: mebibyte,
-			proof: "measure-onet-fp32-b1-1",
 		},
 		{
 			versions: "10, 11 with --allocationStrategy",
@@ -49,33 +45,26 @@ export const factLines = {
 			versions: "8.6, 10",
 			pattern: managed("IExecutionContext creation"),
 			unit: mebibyte,
-			proof: "measure-onet-fp32-b1-0",
 		},
 	],
 	/** Of one context, as planned by the build. */
-	activations: [
-		{ versions: "8.6, 10", pattern: /Total Activation Memory: (\d+)/, proof: "build-onet-fp32-base" },
-	],
+	activations: [{ versions: "8.6, 10", pattern: /Total Activation Memory: (\d+)/ }],
 	/** The most that one layer needs. 8.6 states a sum, `Total Scratch Memory`, which is another fact. */
-	scratch: [{ versions: "10", pattern: /Max Scratch Memory: (\d+)/, proof: "build-onet-fp32-head" }],
+	scratch: [{ versions: "10", pattern: /Max Scratch Memory: (\d+)/ }],
 	/** Inferences a second. */
 	throughput: [
 		{
 			versions: "8.6, 10",
 			pattern: new RegExp(`\\] Throughput:\\s*${numeral}`),
-			proof: "measure-onet-fp32-b1-0",
 		},
 	],
 	/** Kernel timings in the timing cache. */
-	entries: [
-		{ versions: "10", pattern: /Serialized (\d+) timing cache entries/, proof: "build-onet-fp32-head" },
-	],
+	entries: [{ versions: "10", pattern: /Serialized (\d+) timing cache entries/ }],
 	/** Bytes of the timing cache's file after the build. */
 	kept: [
 		{
 			versions: "8.6, 10",
 			pattern: /Saved (\d+) bytes of (?:timing )?cache to/,
-			proof: "build-onet-fp32-base",
 		},
 	],
 } as const satisfies Readonly<Record<string, readonly FactLine[]>>;

@@ -55,7 +55,6 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 	};
 }
 
-/** Buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void) {
 	let decoder: InstanceType<typeof TextDecoder> | undefined;
 	let pending = "";

@@ -40,16 +40,11 @@ export function findZipEntries(source: ByteSource, wanted: (name: string) => boo
 	return readEntries(source, viewOf(source.read(at, bytes)), wanted);
 }
 
-interface Directory {
-	at: number;
-	bytes: number;
-}
-
 function viewOf(bytes: Uint8Array): DataView {
 	return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function findDirectory(source: ByteSource): ZipAnswer<Directory> {
+function findDirectory(source: ByteSource) {
 	const length = Math.min(source.size, endBytes + longestComment);
 	const tail = viewOf(source.read(source.size - length, length));
 	for (let at = tail.byteLength - endBytes; at >= 0; at -= 1) {
@@ -66,7 +61,7 @@ function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 	return "not a ZIP archive, or a truncated one";
 }
 
-function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory> {
+function findDirectory64(source: ByteSource, endAt: number) {
 	const locator = viewOf(source.read(Math.max(0, endAt - end64LocatorBytes), end64LocatorBytes));
 	if (locator.byteLength < end64LocatorBytes || locator.getUint32(0, true) !== end64LocatorSignature)
 		return "no ZIP64 locator";
@@ -79,7 +74,7 @@ function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory
 }
 
 /** null if it is more than a file can have. */
-function readLong(view: DataView, at: number): number | null {
+function readLong(view: DataView, at: number) {
 	const value = view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 	return Number.isSafeInteger(value) ? value : null;
 }
@@ -102,11 +97,8 @@ function readEntries(
 			new Uint8Array(directory.buffer, directory.byteOffset + at + entryBytes, nameBytes),
 		);
 		if (wanted(name)) {
-			const entry = readEntry(
-				source,
-				new DataView(directory.buffer, directory.byteOffset + at, next - at),
-				name,
-			);
+			const view = new DataView(directory.buffer, directory.byteOffset + at, next - at);
+			const entry = readEntry(source, view, name);
 			if (typeof entry === "string") return entry;
 			entries.push(entry);
 		}
@@ -160,7 +152,7 @@ function sizesOf(view: DataView): [number, number, number] | null {
 	return [sizes[0] ?? 0, sizes[1] ?? 0, sizes[2] ?? 0];
 }
 
-function zip64At(view: DataView): { next: number; end: number } | null {
+function zip64At(view: DataView) {
 	const extraAt = entryBytes + view.getUint16(28, true);
 	const end = extraAt + view.getUint16(30, true);
 	for (let at = extraAt; at + 4 <= end; at += 4 + view.getUint16(at + 2, true)) {

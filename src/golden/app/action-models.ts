@@ -144,7 +144,7 @@ export function recordModel(
 	{ terminal, inputs, author }: GoldenJob,
 	home: string,
 ): Promise<RecordedModel> {
-	const work = async (before: string): Promise<RecordedModel> => {
+	const work = async (before: string) => {
 		const old = await keepOld(target, home, before);
 		// The equals sign keeps a value from looking like an option.
 		const argv = [
@@ -195,7 +195,7 @@ export async function calibrateModels({ terminal, inputs, author }: GoldenJob): 
 	const { cwd, environment } = terminal;
 	const { config, home } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const targets = chooseTargets(config, inputs.model);
-	const work = async (scratchFolder: string): Promise<RecordedGoldens> => {
+	const work = async (scratchFolder: string) => {
 		const before = join(scratchFolder, "before");
 		for (const target of targets) await keepOld(target, home, before);
 		const options = {
@@ -237,7 +237,7 @@ function notesOf({ engines }: CalibratedGolden) {
 	]);
 }
 
-function errorsOf({ errors, builds }: Result): Error[] {
+function errorsOf({ errors, builds }: Result) {
 	const failed = builds.flatMap(({ model, engine, failure }) =>
 		failure === undefined || failure.kind === "runner"
 			? []

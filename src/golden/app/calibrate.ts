@@ -16,7 +16,7 @@ import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { jsonText, quoteName } from "../../core/text/escape.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
-import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../core/calibrate/apply.ts";
+import { applyCalibration, isSameCalibration } from "../core/calibrate/apply.ts";
 import {
 	type CalibratedErrors,
 	type CalibrationRule,
@@ -26,11 +26,6 @@ import {
 } from "../core/calibrate/propose-limits.ts";
 import { manifestText, readManifest } from "./keep.ts";
 import { findAuthor } from "./record-options.ts";
-
-interface Change {
-	reason: string;
-	author: string;
-}
 
 export async function calibrateGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, calibrateTable);
@@ -75,7 +70,7 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	return fails ? exitCodes.failed : exitCodes.ok;
 }
 
-async function changeOf(reason: string | undefined, given: string | undefined, cwd: string): Promise<Change> {
+async function changeOf(reason: string | undefined, given: string | undefined, cwd: string) {
 	const processes = createProcesses({ env: childEnvironment() });
 	const author = await findAuthor(given, cwd, processes).finally(() => processes.killAll());
 	if (author === undefined)
@@ -163,7 +158,7 @@ export async function calibrateEngines(
 	for (const [path, specs] of byPath) {
 		const old = await readManifest(join(home, path), path);
 		if (old === null) continue;
-		const engines = specs.map((spec): CalibratedErrors => {
+		const engines = specs.map((spec) => {
 			const errors = errorsOf(old, verdictsOf(spec, result));
 			const about = { engine: spec.id, precision: spec.engine.precision, golden: old.goldenId, ...errors };
 			// An engine that fails one case gives no evidence for any limit.
@@ -193,10 +188,10 @@ function onlyGoldens(config: Config): Config {
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,
-	change: Change,
+	change: { reason: string; author: string },
 ): Promise<GoldenManifest | null> {
 	const { kind: backend, version, device } = result.backend;
-	const engines = golden.engines.flatMap(({ engine, precision, limits }): CalibratedEngine[] => {
+	const engines = golden.engines.flatMap(({ engine, precision, limits }) => {
 		// An engine that is wrong in one output gives no evidence for another.
 		const isWrong = limits.some(({ state }) => state === "refused");
 		const usable = isWrong ? limits.filter(({ state }) => state === "given") : limits;

@@ -82,7 +82,7 @@ interface Checking {
 }
 
 /** Reads only a config that the user named: a golden must not bring code along. */
-async function commandsOf(config: string | undefined, cwd: string): Promise<AvailableCommands> {
+async function commandsOf(config: string | undefined, cwd: string) {
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
 	const port = customCommands(forUsers(processes));
@@ -126,7 +126,7 @@ async function outputsOfPolygraphy(
 	const document = parsePolygraphy(bytes, { path });
 	return async (golden) => {
 		const iteration = cases.indexOf(golden);
-		const members = Object.entries(golden.outputs).map(([member, { dtype }]): [string, Tensor] => {
+		const members = Object.entries(golden.outputs).map(([member, { dtype }]) => {
 			const npy = polygraphyMember(document, { path, member, iteration });
 			return [member, decodeOwnNpy(npy, { path, dtype })];
 		});

@@ -38,7 +38,7 @@ export async function withGoldenPorts<Result>(
 		terminal: Terminal;
 		progress: Progress;
 		onnxruntime: "auto" | "wasm" | "native" | undefined;
-		onnxruntimeFolder?: string | undefined;
+		onnxruntimeFolder?: string;
 	},
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {

@@ -127,7 +127,7 @@ export function generateCases(
 			`No values can be generated for input ${quoteName(odd.name)}, which is ${odd.dtype}.`,
 			"Give real ones with --inputs.",
 		);
-	const made = Array.from({ length: cases }, (_, index): CaseToRecord => {
+	const made = Array.from({ length: cases }, (_, index) => {
 		const caseIndex = index + (generating.from ?? 0);
 		const { tensors, kinds } = drawInputs({}, recipes, caseIndex);
 		const telling = kinds.filter((kind) => kind !== "const" && kind !== "length" && kind !== "positions");

@@ -73,13 +73,13 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	const source = overConfig(model.onnx, configured, given);
 	const bound = bindShapes(model.onnx, source);
 	const areShown = isReal && (options.preprocess !== undefined || !(await leaveSizesOpen(options)));
-	const chosen: Chosen = areShown
+	const chosen: { sizes: Sizes; text?: string; notes: string[] } = areShown
 		? { sizes: new Map(), notes: [] }
 		: await chooseSizes(finding, source, bound, ports);
 	const found = isReal
 		? await readReal(finding, bound, chosen.sizes)
 		: generate(finding, source, bound, chosen.sizes);
-	const named = bound.open.flatMap(({ name, isNamed }): [string, number][] =>
+	const named = bound.open.flatMap(({ name, isNamed }) =>
 		isNamed && chosen.sizes.has(name) ? [[name, chosen.sizes.get(name) ?? 1]] : [],
 	);
 	const added = isReal && !options.addsTimed ? noTimed : timedCases(finding, found.cases, chosen.sizes);
@@ -92,16 +92,9 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	};
 }
 
-interface PreviousCases {
-	old: GoldenManifest;
-	folder: string;
-	model: OnnxModel;
-	given: GivenSizes;
-}
-
 /** @throws ConfigError usage if the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
 export async function previousCases(
-	{ old, folder, model, given }: PreviousCases,
+	{ old, folder, model, given }: { old: GoldenManifest; folder: string; model: OnnxModel; given: GivenSizes },
 	ports: Pick<GoldenPorts, "files" | "tensors">,
 ): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
@@ -158,7 +151,7 @@ function checkGiven(
 }
 
 /** A generated case is one sample, because eight would take eight times as long. */
-function oneSample(model: OnnxModel, { configured, mayBeOne }: RecordOptions): GivenSizes {
+function oneSample(model: OnnxModel, { configured, mayBeOne }: RecordOptions) {
 	const labels = labelAxes(feeds(model.graph), configured.inputs);
 	const inputs = feeds(model.graph).map(({ name }, index) => ({
 		name,
@@ -242,7 +235,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 /** Pictures and raw bytes take their shape from the model. Looks one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions) {
 	const isOpen = (name: string) => isPicture(name) || /\.(raw|bin)$/i.test(name);
-	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
+	const list = (path: string) => readdir(path).catch(() => []);
 	for (const path of inputs.map((input) => resolve(cwd, input))) {
 		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
 		for (const name of isFolder ? await list(path) : [path])
@@ -251,21 +244,10 @@ async function leaveSizesOpen({ inputs, cwd }: RecordOptions) {
 	return false;
 }
 
-interface Chosen {
-	sizes: Sizes;
-	text?: string;
-	notes: string[];
-}
-
 const mostMs = 10_000;
 const sizesShare = 0.25;
 
-async function chooseSizes(
-	finding: Finding,
-	source: ShapeSource,
-	bound: OpenInputs,
-	ports: GoldenPorts,
-): Promise<Chosen> {
+async function chooseSizes(finding: Finding, source: ShapeSource, bound: OpenInputs, ports: GoldenPorts) {
 	const { model, scratchFolder, budget } = finding;
 	const { onnx } = model;
 	const limitMs = Math.min(mostMs, budget.evidence.part(sizesShare).leftMs());

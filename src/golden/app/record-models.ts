@@ -30,13 +30,6 @@ export async function runRecord(argv: readonly string[], terminal: Terminal): Pr
 	return recordAll(names, { argv, terminal, keepsRecorded: !args.isGiven("reason") });
 }
 
-interface Attempt {
-	model: string;
-	line: string;
-	exit: number;
-	isInterrupted: boolean;
-}
-
 interface Recordings {
 	argv: readonly string[];
 	terminal: Terminal;
@@ -45,7 +38,7 @@ interface Recordings {
 
 async function recordAll(models: readonly string[], how: Recordings) {
 	const { terminal } = how;
-	const attempts: Attempt[] = [];
+	const attempts: { model: string; line: string; exit: number; isInterrupted: boolean }[] = [];
 	for (const [index, model] of models.entries()) {
 		terminal.echo(`Model ${index + 1} of ${models.length}: ${quoteName(model, "")}\n`);
 		const attempt = await tryModel(model, how);
@@ -60,7 +53,7 @@ async function recordAll(models: readonly string[], how: Recordings) {
 	return Math.max(exitCodes.ok, ...failed.map(({ exit }) => exit));
 }
 
-async function tryModel(model: string, { argv, terminal, keepsRecorded }: Recordings): Promise<Attempt> {
+async function tryModel(model: string, { argv, terminal, keepsRecorded }: Recordings) {
 	try {
 		const options = await parseRecordOptions(["--model", model, ...argv], terminal, keepsRecorded);
 		const { state, manifest } = await recordGolden(options, terminal);

@@ -31,11 +31,7 @@ export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 
 export const defaultCases = Number(recordTable.options.cases.default);
 
-export async function parseRecordOptions(
-	argv: readonly string[],
-	{ cwd }: Pick<Terminal, "cwd">,
-	keepsRecorded = false,
-) {
+export async function parseRecordOptions(argv: readonly string[], { cwd }: Terminal, keepsRecorded = false) {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
@@ -113,7 +109,7 @@ interface Configured {
 	decoder: Pick<DecoderSource, "decoder" | "pointer">;
 }
 
-async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
+async function readModelConfig(path: string, name: string, cwd: string) {
 	const { config, home } = await readConfigFile({ cwd, path });
 	const model = findModel(config, name);
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);

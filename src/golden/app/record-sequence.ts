@@ -33,7 +33,7 @@ function overPositions(
 	options: RecordOptions,
 	{ dims: { seq = "", past = "" } }: Decoder,
 	known: ReadonlySet<unknown>,
-): RecordOptions {
+) {
 	const { configured, inputs, steps, timed } = options;
 	const beside = (sizes: NamedSizes) =>
 		Object.fromEntries(Object.entries(sizes).filter(([name]) => known.has(name) && name !== seq));

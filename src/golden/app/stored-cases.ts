@@ -107,7 +107,7 @@ function isTestData(files: readonly string[], inputs: number) {
 const folderEndings: readonly string[] = storedEndings.filter((ending) => ending !== "json");
 
 /** JSON in a folder is rarely Polygraphy's and must be named. So must text beside other files, unless --preprocess asks for it. */
-function filesToRead(names: readonly string[], reading: Reading): readonly string[] {
+function filesToRead(names: readonly string[], reading: Reading) {
 	const texts = names.filter((name) => fileKind(name) === "text");
 	const others = names.filter((name) => {
 		const kind = fileKind(name);
@@ -191,9 +191,7 @@ function addCase(
 	});
 }
 
-type Row = keyof TokenRow | "positions";
-
-const rowsByName: readonly (readonly [RegExp, Row])[] = [
+const rowsByName: readonly (readonly [RegExp, keyof TokenRow | "positions"])[] = [
 	[/mask/i, "mask"],
 	[/(token_?)?type|segment/i, "types"],
 	[/position/i, "positions"],
@@ -204,7 +202,7 @@ const rowsByName: readonly (readonly [RegExp, Row])[] = [
 function rowsOf(inputs: readonly InputPort[]) {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return new Map(
-		whole.flatMap((input): [InputPort, Row][] => {
+		whole.flatMap((input) => {
 			const row = whole.length === 1 ? "ids" : rowsByName.find(([pattern]) => pattern.test(input.name))?.[1];
 			return row === undefined ? [] : [[input, row]];
 		}),

@@ -73,7 +73,7 @@ interface WrongOutput {
 }
 
 /** The first failing output that the base does not get wrong too. */
-function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectInput): WrongOutput[] {
+function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectInput) {
 	const { spec, arm, record, model } = head;
 	const set = goldens.get(spec.id);
 	if (arm !== "head" || set === undefined) return [];
@@ -193,11 +193,7 @@ async function engineOutputs(round: Round, engine: BuiltEngine, marked: readonly
 	return outputsOf(await ports.backend.infer(job));
 }
 
-async function buildMarked(
-	round: Round,
-	engine: BuiltEngine,
-	marked: readonly string[],
-): Promise<BuiltEngine | string> {
+async function buildMarked(round: Round, engine: BuiltEngine, marked: readonly string[]) {
 	const { input, ports, endMs } = round;
 	const { spec, arm, assets } = engine;
 	const folder = folderOf(round, arm);

@@ -79,6 +79,6 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts) {
 	});
 }
 
-function digestsOf({ record, assets }: BuiltEngine): unknown {
+function digestsOf({ record, assets }: BuiltEngine) {
 	return [record.engineSha256, assets?.plugins.map(({ sha256 }) => sha256) ?? []];
 }

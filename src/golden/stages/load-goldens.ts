@@ -44,7 +44,7 @@ interface GoldenInput {
 	changed: ReadonlySet<string>;
 	headFolder: string;
 	/** Absent without a base, or if both sides are the same files. */
-	baseFolder?: string | undefined;
+	baseFolder?: string;
 	limitsOfBase: boolean;
 }
 

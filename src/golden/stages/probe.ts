@@ -93,13 +93,11 @@ async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts) {
 	return donors;
 }
 
-type ProbeRun = { state: "done"; judged: JudgedProbe[] } | Extract<InferResult, { state: "failed" }>;
-
 async function runProbes(
 	engine: BuiltEngine,
 	plan: ProbePlan,
 	{ input, ports }: { input: ProbeInput; ports: ProbePorts },
-): Promise<ProbeRun> {
+): Promise<{ state: "done"; judged: JudgedProbe[] } | Extract<InferResult, { state: "failed" }>> {
 	const { precision, gates } = engine.spec.engine;
 	const rule = { precision, cap: gates.relativeL2[precision] };
 	if (plan.cases.length === 0) return { state: "done", judged: judgeProbes(plan, new Map(), rule) };

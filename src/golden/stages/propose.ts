@@ -98,10 +98,7 @@ async function checkTarget({ commit, base, branch }: Proposal, repository: Repos
 		);
 }
 
-async function findTarget(
-	{ base, commit, branch, trailer }: Proposal,
-	repository: Repository,
-): Promise<{ head: string | null; parents: readonly string[] }> {
+async function findTarget({ base, commit, branch, trailer }: Proposal, repository: Repository) {
 	const { sha: head } = done(await repository.branchHead(branch));
 	if (head === null) return { head, parents: [commit] };
 	const added = done(await repository.compare(base, head));

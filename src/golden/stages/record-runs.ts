@@ -90,7 +90,7 @@ export async function makeReference(
 	if (result.state === "failed" && !isLate(result)) throw new ToolError({ ...result.failure });
 	const done = result.state === "done" ? result.cases.length : 0;
 	checkLate(wanted.slice(done), { done, mayDrop, timeoutMs: run.timeoutMs }, job);
-	const cases = wanted.slice(0, done).flatMap((one, index): RecordedCase[] => {
+	const cases = wanted.slice(0, done).flatMap((one, index) => {
 		const inferred = result.state === "done" ? result.cases[index] : undefined;
 		if (inferred?.state === "done") return [{ ...one, outputs: inferred.outputs }];
 		const why = (inferred?.message ?? "it has no result").replace(/\.$/, "");
@@ -138,7 +138,7 @@ export function withoutLarge(answers: Answers, notes: string[]): Answers {
 	return keepAnswers(answers, [...Array(count).keys()]);
 }
 
-function keepAnswers(answers: Answers, indices: readonly number[]): Answers {
+function keepAnswers(answers: Answers, indices: readonly number[]) {
 	const cases = indices.flatMap((index) => answers.cases[index] ?? []);
 	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
@@ -172,7 +172,7 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 	await nextTurn();
 	const kept = dropsNoise ? withoutNoise(made, runs, notes) : [...made.cases.keys()];
 	const answers = keepAnswers(made, kept);
-	const left = runs.map(({ label, outputs }): LabelledRun => {
+	const left = runs.map(({ label, outputs }) => {
 		return { label, outputs: kept.flatMap((index) => outputs.slice(index, index + 1)) };
 	});
 	const noise = measureNoise(answers.outputs, left, partsOfOutputs(answers.outputs));
@@ -201,11 +201,7 @@ function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[],
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
 /** A quantised model rounds at other nodes at each level, and in each build, so only the recording's count as noise. */
-async function variantsOf(
-	model: ModelOnDisk,
-	made: ReferenceVariant,
-	{ reference }: RunPorts,
-): Promise<ReferenceVariant[]> {
+async function variantsOf(model: ModelOnDisk, made: ReferenceVariant, { reference }: RunPorts) {
 	const isRounded = isQuantised(model.onnx.graph);
 	const others = isRounded ? [] : levels.filter((level) => level !== made.level);
 	const builds = (await reference.builds()).filter(({ flavour }) => !isRounded || flavour === made.flavour);
@@ -224,7 +220,7 @@ async function runVariant(
 	cases: readonly InferCase[],
 	job: RecordJob & { turn: Record<"soft" | "hard", Budget> },
 	{ progress, reference }: RunPorts,
-): Promise<LabelledRun | "failed" | "late"> {
+) {
 	const { flavour, level, threads } = variant;
 	const label = formatVariant(variant);
 	progress.item(label);
@@ -240,7 +236,7 @@ async function runVariant(
 }
 
 /** Of the cases, up to the first that its time ended; null if the run or a case failed otherwise. */
-function doneOutputs(result: InferResult): RunOutputs | null {
+function doneOutputs(result: InferResult) {
 	if (result.state === "failed") return isLate(result) ? [] : null;
 	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	return outputs.length < result.cases.length ? null : outputs;

@@ -45,7 +45,7 @@ export async function testSensitivity(
 	const { known, model, seed, notes } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const { places, unplaced } = await ports.reference.weights(model);
-	const planned = planDefects(places, seed).flatMap((defect, number): PlannedDefect[] => {
+	const planned = planDefects(places, seed).flatMap((defect, number) => {
 		const place = places[defect.index];
 		return place === undefined ? [] : [{ number, place, defect }];
 	});
@@ -123,7 +123,7 @@ function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]
 	return {
 		add: (number: number, verdict: DefectVerdict | null) => void verdicts.set(number, verdict),
 		tried: () => verdicts.size,
-		record(): SensitivityRecord {
+		record() {
 			for (;;) {
 				const one = planned[record.tested];
 				const verdict = verdicts.get(record.tested);

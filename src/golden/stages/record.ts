@@ -93,7 +93,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * budget.limitMs, budget.whole.leftMs()),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
-			save: async (tested: SensitivityRecord) => (isKnown ? undefined : input.save(withTest(tested))),
+			save: async (tested) => (isKnown ? undefined : input.save(withTest(tested))),
 		},
 		ports,
 	);

@@ -21,7 +21,7 @@ type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
 /** Reports a base golden that cannot be read, because it may have changed. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
-	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({
+	const written = ({ asWritten, ...set }: GoldenSet) => ({
 		...set,
 		manifest: asWritten ?? set.manifest,
 	});
@@ -99,7 +99,7 @@ async function movedOutputs(base: GoldenSet, head: GoldenSet, ports: ReviewPorts
 	return moved.filter(({ relativeL2 }) => relativeL2 !== 0);
 }
 
-function movement(was: Tensor | null, now: Tensor): Omit<MovedOutput, "case" | "output"> {
+function movement(was: Tensor | null, now: Tensor) {
 	const spread = was && distance(was, now);
 	if (spread !== null) return { relativeL2: toNumeric(spread.relativeL2), maxAbs: toNumeric(spread.maxAbs) };
 	const layout = ({ dtype, shape }: Tensor) => `${dtype} [${shape.join(", ")}]`;

@@ -16,7 +16,7 @@ import { attachErrorMaps } from "../core/error-map/attach-error-maps.ts";
 import type { ComposedBatch } from "../core/timed/compose.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
-import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
+import { runComparatorCommands } from "./run-comparator-commands.ts";
 import { asCase, composedOf, describeComposed, type ReadCase } from "./timed-sizes.ts";
 
 export interface VerifyInput {
@@ -80,7 +80,7 @@ interface EngineVerification {
 	whole: SetWatch | null;
 }
 
-function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): EngineVerification[] {
+function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts) {
 	const set = input.goldens.get(head.spec.id);
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
@@ -210,7 +210,7 @@ const noCommands: CustomCommands = {
 	run: async () => ({ state: "failed", message: "no command can be run here" }),
 };
 
-function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
+function commandsOf({ input, ports, head }: EngineVerification) {
 	const { outFolder, commands = { known: [], cwd: outFolder } } = input;
 	const scratchFolder = `${outFolder}/scratch/${folderName(head.spec.id)}-custom`;
 	return { ...commands, scratchFolder, port: ports.custom ?? noCommands };

@@ -26,7 +26,7 @@ interface HistoryBranchOptions {
 	repository: string;
 	branch: string;
 	processes: Processes;
-	access?: GitAccess | undefined;
+	access?: GitAccess;
 	patienceMs?: number;
 }
 

@@ -2,22 +2,17 @@
 
 import { type Depth, openRemote, type Remote } from "../../adapters/git/remote.ts";
 import { commitOf, firstLine, type Git, isShallow, slowMs, succeeded } from "../../adapters/git/run-git.ts";
-import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
+import { parseHashes, parseParents, parseTags } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
-interface FoundTag {
-	tag: Tag;
-	isAncestor: boolean;
-}
-
 const steps: readonly Depth[] = [
-	{ deepenBy: 32 },
-	{ deepenBy: 128 },
-	{ deepenBy: 512 },
-	{ deepenBy: 2048 },
-	"all",
+	"--deepen=32",
+	"--deepen=128",
+	"--deepen=512",
+	"--deepen=2048",
+	"--unshallow",
 ];
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
@@ -149,21 +144,15 @@ async function dates(commits: readonly string[], git: Git) {
 
 /** A shallow clone has no tags. */
 async function tags({ git, remote }: Walk) {
-	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
-		captureBytes: 4 * 1024 * 1024,
-	});
-	const local = parseLocalTags(record.stdout);
+	const record = await git(["show-ref", "--tags", "--dereference"], { captureBytes: 4 * 1024 * 1024 });
+	const local = parseTags(record.stdout);
 	if (await isShallow(git))
 		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
 	// A complete clone without tags usually comes from a repository without tags.
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 
-async function nearestVersion(
-	candidates: readonly Tag[],
-	head: string,
-	walk: Walk,
-): Promise<FoundTag | null> {
+async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk) {
 	let other: Tag | null = null;
 	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, maxVersions)) {
 		if (!(await bring(tag.commit, walk))) continue;
@@ -173,7 +162,7 @@ async function nearestVersion(
 	return other === null ? null : { tag: other, isAncestor: false };
 }
 
-async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk) {
 	if (candidates.length === 0) return null;
 	for await (const _ of deepening([head], walk)) {
 		const found = await newestAncestor(candidates, head, walk.git);

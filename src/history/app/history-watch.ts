@@ -35,7 +35,7 @@ interface Keeping {
 }
 
 /** Pull requests write no history: their code is not merged. */
-export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
+export function isKept({ history }: Config, event: RunEvent | undefined): boolean {
 	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
@@ -68,7 +68,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 		const record = recordOf(result, identity, sha256);
 		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
 	};
-	const record = async (result: Result, added: HistoryFile): Promise<Result> => {
+	const record = async (result: Result, added: HistoryFile) => {
 		// From here it can be imported if the store refuses it.
 		const path = join(outFolder, "history", added.path);
 		await files.makeFolder(dirname(path));
@@ -91,7 +91,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 		return { ...judged, notes };
 	};
 	return {
-		suspects: (result: RecordedFacts): Promise<readonly string[]> =>
+		suspects: (result: RecordedFacts) =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
 				() => [],
@@ -104,7 +104,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
 		},
 		/** If the record cannot be kept, the run is an error. */
-		async keep(result: Result, rows: readonly HistoryRow[]): Promise<Result> {
+		async keep(result: Result, rows: readonly HistoryRow[]) {
 			const added = fileFor(result, rows);
 			if (added === null) {
 				const note = "Nothing was timed, so the history has no record of this run.";
@@ -119,12 +119,12 @@ export function historyWatch({ store, outFolder, files, gpuUuid, event }: Keepin
 }
 
 /** A run that began earlier may end later. */
-function isNewest({ startedAt }: Pick<Result, "startedAt">, { runs }: Series) {
+function isNewest({ startedAt }: Result, { runs }: Series) {
 	return runs.every(({ at, commit }) => commit === undefined || at <= startedAt);
 }
 
 /** The record counts, with or without it. */
-function addBadge(result: Result, store: HistoryStore): Promise<string[]> {
+function addBadge(result: Result, store: HistoryStore) {
 	const failed = (error: unknown) => [`The badge was not updated: ${recordError(error).message}`];
 	return store.add([badgeOf(result)]).then(() => [], failed);
 }
@@ -192,13 +192,13 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 }
 
 interface HistoryPlace {
-	folder?: string | undefined;
-	branch?: string | undefined;
+	folder?: string;
+	branch?: string;
 }
 
 export function openStore(
 	{ folder, branch }: HistoryPlace,
-	world: { cwd: string; processes?: Processes; access?: GitAccess | undefined },
+	world: { cwd: string; processes?: Processes; access?: GitAccess },
 ): HistoryStore {
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {

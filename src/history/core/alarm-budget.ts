@@ -4,7 +4,6 @@ import { counted, present } from "../../core/text/labels.ts";
 import { twoDigits } from "../../core/text/units.ts";
 import type { Cause, Findings, WatchedChain } from "./alarms.ts";
 import { causeNames } from "./judge-trend.ts";
-import type { Point } from "./points.ts";
 import type { Series } from "./series.ts";
 import { type Shift, watch } from "./watch.ts";
 
@@ -74,11 +73,7 @@ interface Nights extends Pick<WatchedChain["chain"], "metric" | "unrepeated"> {
 }
 
 /** @param shifts these nights are no noise. @returns null if there are too few nights, or if none differs. */
-function nightsOf(
-	{ chain, watched }: WatchedChain,
-	shifts: readonly Shift[],
-	runs: Series["runs"],
-): Nights | null {
+function nightsOf({ chain, watched }: WatchedChain, shifts: readonly Shift[], runs: Series["runs"]) {
 	const { points, metric, unrepeated, joints } = chain;
 	const dayAt = (place: number) => runs[points[place]?.run ?? 0]?.day ?? 0;
 	const isShift = (place: number) =>
@@ -113,7 +108,7 @@ function falseAlarms(
 	const uniform = uniformSource(seed);
 	const normal = normalSource(uniform);
 	const runs = Array.from({ length: count }, (_, night) => ({ day: night * spacing }));
-	const nightOf = (_: unknown, run: number): Point => {
+	const nightOf = (_: unknown, run: number) => {
 		const { size, own } = moves[Math.floor(uniform() * moves.length)] ?? { size: 0, own: 0 };
 		const level = uniform() < 0.5 ? size : -size;
 		const share = stayingShare(level, { own, between });

@@ -66,7 +66,7 @@ export function levelNow({ chain, watched }: WatchedChain): number | null {
 }
 
 /** A history needs some runs before it can raise an alarm. */
-export function isWatching({ chains }: Pick<Findings, "chains">): boolean {
+export function isWatching({ chains }: Findings): boolean {
 	return chains.some((one) => levelNow(one) !== null);
 }
 
@@ -74,12 +74,7 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]) {
 	const { chain } = of;
 	const { points } = chain;
 	const runAt = (place: number) => points[place]?.run ?? 0;
-	const shifted = (
-		foundBy: ShiftOf["foundBy"],
-		cause: Cause,
-		evidence: string,
-		place = shift.from,
-	): ShiftOf => ({
+	const shifted = (foundBy: ShiftOf["foundBy"], cause: Cause, evidence: string, place = shift.from) => ({
 		...{ chain, shift, start: runAt(place), foundBy, now: levelNow(of) ?? shift.size, cause },
 		evidence: cause === "change" ? `measured against the pin in one job; ${evidence}` : evidence,
 	});

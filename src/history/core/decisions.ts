@@ -11,9 +11,9 @@ interface AlarmState {
 	/** open: nobody watches one of its series. */
 	state: "open" | "watched" | "accepted" | "recovered";
 	days: number;
-	by?: string | undefined;
-	at?: string | undefined;
-	reason?: string | undefined;
+	by?: string;
+	at?: string;
+	reason?: string;
 }
 
 export function stateOf({ shifts, raised, isOpen }: Alarm, { runs }: Series): AlarmState {
@@ -54,9 +54,9 @@ export function ageText({ days }: AlarmState): string {
 interface Deciding {
 	kind: "accept" | "watch";
 	patterns: readonly string[];
-	figure?: string | undefined;
+	figure?: string;
 	reason: string;
-	by?: string | undefined;
+	by?: string;
 	at: string;
 	hash(text: string): string;
 }

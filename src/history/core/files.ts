@@ -64,7 +64,7 @@ function readMonth(text: string) {
 export function readHistory(files: readonly HistoryFile[]) {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
-	const skip = (path: string, why: string): [] => {
+	const skip = (path: string, why: string) => {
 		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
 		return [];
 	};
@@ -80,7 +80,7 @@ export function readHistory(files: readonly HistoryFile[]) {
 		const name = runPath.exec(path)?.[3];
 		// An interrupted compaction leaves files of runs that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
-		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
+		const read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
 		if (read.state === "skipped") {
 			skip(path, read.why);
 			continue;

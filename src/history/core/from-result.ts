@@ -119,7 +119,7 @@ function loadRows(load: MeasuredLoad, { builds, workloads }: RecordedFacts, hash
 		one.model === load.model && one.engine === load.engine;
 	const workload = workloads.find((one) => isOf(one) && one.workload === load.workloads.at(-1));
 	if (point === undefined || workload === undefined) return [];
-	const facts = (arm: Arm): EngineFacts => {
+	const facts = (arm: Arm) => {
 		const build = builds.find((one) => isOf(one) && one.arm === arm);
 		const ms = point[arm]?.p99Ms;
 		return {
@@ -155,12 +155,7 @@ function millionths(value: number) {
 	return Math.round(value * 1e6);
 }
 
-function factsOf(
-	workload: WorkloadResult,
-	build: BuildRecord | undefined,
-	arm: Arm,
-	hash: HashText,
-): EngineFacts {
+function factsOf(workload: WorkloadResult, build: BuildRecord | undefined, arm: Arm, hash: HashText) {
 	const short = (text: string | undefined) => text?.slice(0, hashDigits);
 	const rounded = (value: number | null | undefined) => (value == null ? undefined : Math.round(value));
 	const recipe =

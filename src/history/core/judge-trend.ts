@@ -58,7 +58,7 @@ const worse = {
 	error: "further from its golden",
 } as const;
 
-function sizeText({ shift }: Pick<ShiftOf, "shift">) {
+function sizeText({ shift }: ShiftOf) {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;

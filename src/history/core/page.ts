@@ -52,7 +52,7 @@ const lastRun = ({ chain }: WatchedChain) => chain.points.at(-1)?.run ?? -1;
 function linesOf({ chains, alarms, gains }: Findings) {
 	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
 	const groups = groupBy(chains, ({ chain }) => JSON.stringify([chain.series, chain.metric, chain.name]));
-	const lines = [...groups.values()].flatMap((own): Line[] => {
+	const lines = [...groups.values()].flatMap((own) => {
 		const [newest] = own.toSorted((left, right) => lastRun(right) - lastRun(left));
 		if (newest === undefined) return [];
 		const { metric, name } = newest.chain;
@@ -119,7 +119,7 @@ function yearBlock({ alarms, gains }: Findings, series: Series) {
 	const rows = [...alarms, ...gains]
 		.filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365)
 		.sort((left, right) => right.start - left.start)
-		.map((alarm): YearRow => ({ alarm, state: gains.includes(alarm) ? null : stateOf(alarm, series) }));
+		.map((alarm) => ({ alarm, state: gains.includes(alarm) ? null : stateOf(alarm, series) }));
 	if (rows.length === 0) return sentence("Nothing changed its level within the last year.", "quiet");
 	const columns = [
 		plain<YearRow>("began", ({ alarm }) => series.runs[alarm.start]?.at.slice(0, 10) ?? ""),

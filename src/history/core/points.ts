@@ -10,12 +10,6 @@ export interface Run
 	host?: string;
 }
 
-interface Made {
-	content: string;
-	pin: string;
-	structure?: string;
-}
-
 export interface Point {
 	run: number;
 	/** Logarithm; of latency, chained over pins. */
@@ -27,7 +21,7 @@ export interface Point {
 	baseNs: number;
 	headNs: number;
 	fresh?: { level: number; half: number };
-	made: Made;
+	made: { content: string; pin: string; structure?: string };
 }
 
 export interface PlacedRow {
@@ -66,7 +60,7 @@ export function kindOf({ machine }: Pick<Run, "machine">): string {
 		.join("\n");
 }
 
-function madeOf({ head, base }: HistoryRow): Made {
+function madeOf({ head, base }: HistoryRow) {
 	const contentOf = ({ model, recipe }: EngineFacts) => `${model} ${recipe}`;
 	return { content: contentOf(head), pin: contentOf(base), structure: head.structure };
 }

@@ -43,7 +43,7 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 	const sorted = records.toSorted((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0));
 	const runs = sorted.map(runOf);
 	const kinds = runs.map(kindOf);
-	const rows = sorted.flatMap((record, run) => record.rows.map((row): PlacedRow => ({ run, row })));
+	const rows = sorted.flatMap((record, run) => record.rows.map((row) => ({ run, row })));
 	const bySeries = groupBy(rows, ({ row }) => row.series);
 	const allLinks: Link[] = [];
 	const chains = [...bySeries].flatMap(([series, all]) => {
@@ -61,7 +61,7 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 		const engine = byKind.get("engine") ?? [];
 		const unrepeated = engine.some(({ row }) => row.unrepeated);
 		const decided = [...(byKind.get("accept") ?? []), ...(byKind.get("watch") ?? [])];
-		const chainsOf = (metric: Metric, points: readonly Point[], name?: string): Chain[] =>
+		const chainsOf = (metric: Metric, points: readonly Point[], name?: string) =>
 			chainPoints(points, { runs, kinds, links: metric === "latency" ? links : null }).map((chain) => ({
 				series,
 				metric,
@@ -97,7 +97,7 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 	return name === undefined ? metric : `${metric} ${name}`;
 }
 
-function decisionsOn(points: readonly Point[], rows: readonly PlacedRow[], figure: string): Decision[] {
+function decisionsOn(points: readonly Point[], rows: readonly PlacedRow[], figure: string) {
 	return rows.flatMap(({ run, row }) => {
 		const place = points.findLastIndex((point) => point.run <= run);
 		return (["accepted", "watched"] as const).flatMap((kind) => {
@@ -132,7 +132,7 @@ interface OpenChain {
 function chainPoints(
 	points: readonly Point[],
 	{ runs, kinds, links }: { runs: readonly Run[]; kinds: readonly string[]; links: readonly Link[] | null },
-): Pick<OpenChain, "points" | "joints" | "changed">[] {
+) {
 	const open = new Map<string, OpenChain>();
 	const all: OpenChain[] = [];
 	let last: Run | undefined;
@@ -188,7 +188,7 @@ const linkNights = 4;
 
 /** The previous pin, if it is not linked to this one with certainty. */
 export function pinToLink(
-	{ runs, links }: Pick<Series, "runs" | "links">,
+	{ runs, links }: Series,
 	{ kind, pin }: { kind: string; pin: string | undefined },
 ): string | null {
 	const isOwn = (run: Run) => kindOf(run) === kind && run.pinCommit !== undefined;

@@ -160,7 +160,7 @@ function judge(at: number, point: Point, state: State, found: Watched) {
 }
 
 /** Fresh pairs that agree with the reference end the suspicion. */
-function decide(at: number, state: State, noise: Noise, direction: Shift["direction"]): Shift | null {
+function decide(at: number, state: State, noise: Noise, direction: Shift["direction"]) {
 	const { rule, points, first } = state;
 	const { level: once = noise.level, linkError = 0, fresh } = points[at] ?? {};
 	if (rule.confirms && fresh === undefined) return null;

@@ -3,24 +3,25 @@ import {
 	classifyFetch,
 	classifyLfs,
 	parseHashes,
-	parseLocalTags,
 	parseParents,
-	parseRemoteTags,
+	parseTags,
 } from "../../../src/formats/git/output.ts";
 
 const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(40)) as [string, string, string];
 
 it("git output gives the commit of an annotated tag, and ignores a cut line", () => {
 	const text = `${a}\trefs/tags/v1\n${b}\trefs/tags/v1^{}\n${c}\trefs/tags/v2\nnonsense\n${a}\trefs/heads/main\n${a}\trefs/ta`;
-	expect(parseRemoteTags(text)).toEqual([
+	expect(parseTags(text)).toEqual([
 		{ name: "v1", commit: b },
 		{ name: "v2", commit: c },
 	]);
-	expect(parseRemoteTags("")).toEqual([]);
+	expect(parseTags("")).toEqual([]);
 });
 
-it("git output reads the tags of a clone", () => {
-	expect(parseLocalTags(`${a} ${b} v1\n${c}  v2\nnonsense\n${c}  v`)).toEqual([
+it("git output reads the tags of a clone, which stand behind a space", () => {
+	expect(
+		parseTags(`${a} refs/tags/v1\n${b} refs/tags/v1^{}\n${c} refs/tags/v2\nnonsense\n${c} refs/tags/v`),
+	).toEqual([
 		{ name: "v1", commit: b },
 		{ name: "v2", commit: c },
 	]);

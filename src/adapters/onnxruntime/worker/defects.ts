@@ -1,18 +1,18 @@
 // Tries defects: damages a weight tensor in a scratch copy of the model, runs cases until the verdict is settled, and restores the
 // tensor.
-import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { brokenVerdict, type Trial, watchDefect } from "../../../golden/core/record/defects/judge.ts";
 import { damageWeights } from "../../../golden/core/record/defects/weights.ts";
 import { tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
-import { runCase } from "./infer.ts";
+import { readPlaces, runCase } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 
 export async function runDefects(task: DefectTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
 	const trial = {
 		...task.trial,
-		reference: task.cases.map(({ expected }) => Object.fromEntries(expected.map(readTensor))),
+		reference: task.cases.map(({ expected }) => readPlaces(expected)),
 	};
 	const cases = task.cases.map(({ inputs }) => ({ inputs, size: sizeOf(inputs), tried: 0, settled: 0 }));
 	for (const one of task.defects) {
@@ -20,10 +20,6 @@ export async function runDefects(task: DefectTask): Promise<Reply> {
 		process.stdout.write(`${defectLine}${JSON.stringify({ number: one.number, verdict })}\n`);
 	}
 	return { kind: "defects" };
-}
-
-function readTensor({ name, dtype, shape, path }: TensorPlace) {
-	return [name, { dtype, shape, data: new Uint8Array(readFileSync(path)) }];
 }
 
 interface Case {

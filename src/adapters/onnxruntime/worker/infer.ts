@@ -47,7 +47,7 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 interface Engine {
 	ort: Ort;
 	session: InferenceSession;
-	sequence?: Sequence | undefined;
+	sequence?: Sequence;
 }
 
 export async function tryCase(
@@ -56,7 +56,7 @@ export async function tryCase(
 	to: { folder: string; prefix: string },
 ): Promise<CaseReply> {
 	try {
-		const outputs = Object.entries(await runCase(engine, inputs)).map(([name, tensor], k): TensorPlace => {
+		const outputs = Object.entries(await runCase(engine, inputs)).map(([name, tensor], k) => {
 			const { data, ...layout } = tensor;
 			const path = `out-${to.prefix}-${k}.bin`;
 			writeFileSync(join(to.folder, path), data);
@@ -71,16 +71,20 @@ export async function tryCase(
 type Tensors = Readonly<Record<string, Tensor>>;
 
 export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Tensors> {
-	const tensors = inputs.map(({ name, path, ...layout }): [string, Tensor] => {
+	const run = (feeds: Tensors) => runOnce(engine, feeds);
+	const whole = readPlaces(inputs);
+	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
+}
+
+export function readPlaces(places: readonly TensorPlace[]): Tensors {
+	const tensors = places.map(({ name, path, ...layout }) => {
 		const data = readFileSync(path);
 		const expected = tensorBytes(layout);
 		if (data.length !== expected)
-			throw new Error(`Input ${name} has ${data.length} bytes, expected ${expected}.`);
-		return [name, { ...layout, data }];
+			throw new Error(`Tensor ${name} has ${data.length} bytes, expected ${expected}.`);
+		return [name, { ...layout, data: new Uint8Array(data.buffer, data.byteOffset, data.length) }];
 	});
-	const run = (feeds: Tensors) => runOnce(engine, feeds);
-	const whole = Object.fromEntries(tensors);
-	return engine.sequence === undefined ? run(whole) : runSteps(engine.sequence, whole, run);
+	return Object.fromEntries(tensors);
 }
 
 async function runOnce({ ort, session }: Engine, inputs: Tensors) {
@@ -89,7 +93,7 @@ async function runOnce({ ort, session }: Engine, inputs: Tensors) {
 		toOrtTensor(ort, { name, ...tensor }, tensor.data),
 	]);
 	const results = await session.run(Object.fromEntries(feeds));
-	const outputs = session.outputNames.map((name): [string, Tensor] => {
+	const outputs = session.outputNames.map((name) => {
 		const tensor = results[name];
 		if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
 		const { type, dims, data } = tensor;

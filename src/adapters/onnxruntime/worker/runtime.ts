@@ -7,15 +7,15 @@ import { setFlagsFromString } from "node:v8";
 import type { InferenceSession, Tensor, TypedTensor } from "onnxruntime-web";
 import type { Level, RuntimeJob } from "../protocol.ts";
 
-type Options = InferenceSession.SessionOptions;
-
 export interface Ort {
 	env: {
 		versions: { web?: string; node?: string };
 		wasm: { wasmPaths?: unknown; wasmBinary?: Uint8Array; numThreads?: number };
 	};
 	Tensor: typeof Tensor;
-	InferenceSession: { create(path: string, options: Options): Promise<InferenceSession> };
+	InferenceSession: {
+		create(path: string, options: InferenceSession.SessionOptions): Promise<InferenceSession>;
+	};
 }
 
 export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;

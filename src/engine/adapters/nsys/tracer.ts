@@ -100,7 +100,7 @@ export async function traceRun(
 	const limits = { timeoutMs, logPath, logCapBytes };
 	const record = await nsight.processes.run({ argv: [...nsight.argv, ...args], cwd, ...limits });
 	const files = await existing([...reports.map((kind) => `${output}.${kind}`), logPath]);
-	const without = (sentence: string): Trace => ({ files, sentence });
+	const without = (sentence: string) => ({ files, sentence });
 	if (record.state === "not-started") return without(`${title} does not start, so ${lacks}.`);
 	if (record.state === "timed-out")
 		return without(`${tool} did not finish within ${timeoutMs} ms and was killed.`);

@@ -31,7 +31,7 @@ export function enqueueNotes(runs: readonly PerfRun[], { cudaGraph }: { cudaGrap
 	return [`${what} ${launchAdvice(cudaGraph)}`];
 }
 
-const launchAdvice = (cudaGraph: boolean): string =>
+const launchAdvice = (cudaGraph: boolean) =>
 	cudaGraph
 		? "Check that this engine runs as a CUDA graph, or time a larger batch."
 		: "`measure.cuda-graph: true` launches them all at once.";

@@ -21,15 +21,10 @@ export const catalogue = {
 	incomplete: listRules(incompleteRules, endedByRunner),
 };
 
-const all = Object.values(catalogue).flat();
-
-export const diagnosisCodes: readonly string[] = [
-	"ok",
-	"unverified",
-	"unknown",
-	...new Set(all.map((rule) => rule.code)),
-];
-
 export const linePatterns: readonly LinePattern[] = [
-	...new Set(all.flatMap((rule) => [...linesOf(rule), ...(rule.with ? [rule.with] : [])])),
+	...new Set(
+		Object.values(catalogue)
+			.flat()
+			.flatMap((rule) => [...linesOf(rule), ...(rule.with ? [rule.with] : [])]),
+	),
 ];

@@ -25,7 +25,7 @@ interface WrongFile {
 	want?: number | null;
 }
 
-const longInputs = ({ log, inputs }: Facts): WrongFile[] =>
+const longInputs = ({ log, inputs }: Facts) =>
 	[...log.loadedInputs].flatMap(([name, { path, line }]) => {
 		const got = inputs.get(path);
 		const dump = log.dumps.get(`input ${name}`);
@@ -33,12 +33,12 @@ const longInputs = ({ log, inputs }: Facts): WrongFile[] =>
 		return got === undefined || want === null || got === want ? [] : [{ name, path, got, want, line }];
 	});
 
-const openDumps = ({ log }: Facts): WrongFile[] =>
+const openDumps = ({ log }: Facts) =>
 	[...log.dumps.values()].flatMap(({ tensor, line }) =>
 		tensor.dims.some((size) => size < 0) ? [{ ...tensor, line }] : [],
 	);
 
-const shortDumps = ({ log, wrote }: Facts): WrongFile[] =>
+const shortDumps = ({ log, wrote }: Facts) =>
 	[...log.dumps.values()].flatMap(({ tensor, line }) => {
 		const want = dumpBytes(tensor);
 		const got = wrote?.get(tensor.path);

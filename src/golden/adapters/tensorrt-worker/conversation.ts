@@ -19,7 +19,7 @@ const maxBytesInFlight = 64 * 1024 * 1024;
 interface ConversationOptions {
 	cases: readonly WorkerCase[];
 	payloadBytes: number;
-	sequence?: Sequence | undefined;
+	sequence?: Sequence;
 	onCase?(done: number): void;
 	onFault(): void;
 }
@@ -164,7 +164,7 @@ export function encodeFitting(
 	limits: {
 		dtypes: Pick<ReadonlyMap<string, string>, "get">;
 		payloadBytes: number;
-		sequence?: Sequence | undefined;
+		sequence?: Sequence;
 	},
 ): Uint8Array[] | string {
 	if (refit !== undefined) return [encodeHeader({ kind: "refit", id: wireId, weights: refit })];

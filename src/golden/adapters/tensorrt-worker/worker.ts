@@ -125,10 +125,7 @@ interface Run {
 	onCase?(done: number): void;
 }
 
-async function converse(
-	run: Run,
-	options: TensorRtWorkerOptions,
-): Promise<{ record: ProcessRecord; outcome: Outcome }> {
+async function converse(run: Run, options: TensorRtWorkerOptions) {
 	const { python, workerPath, processes, payloadBytes = defaultPayloadBytes } = options;
 	const stop = new AbortController();
 	const conversation = createConversation({

@@ -23,7 +23,7 @@ import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.t
 export interface BoxSides {
 	expected: Tensors;
 	got: Tensors;
-	base?: Tensors | undefined;
+	base?: Tensors;
 }
 
 interface BoxMeasured {
@@ -169,7 +169,7 @@ export function checkBoxes(
 	return { checks, compared: boxes + images.length };
 }
 
-function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra"): BoxMeasured {
+function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra") {
 	const value = images.reduce((sum, image) => sum + image[side].length, 0);
 	const first = images.find((image) => image[side].length > 0);
 	const box = first?.[side][0];
@@ -208,7 +208,7 @@ function worstMatch(images: readonly MatchedImage[], badness: (match: Match) => 
 	return worst;
 }
 
-function smallestOverlap(images: readonly MatchedImage[]): BoxMeasured {
+function smallestOverlap(images: readonly MatchedImage[]) {
 	const { match, image } = worstMatch(images, ({ iou }) => 1 - iou) ?? {};
 	if (match === undefined) return { value: 1 };
 	return {
@@ -218,7 +218,7 @@ function smallestOverlap(images: readonly MatchedImage[]): BoxMeasured {
 	};
 }
 
-function largestScoreDifference(images: readonly MatchedImage[]): BoxMeasured {
+function largestScoreDifference(images: readonly MatchedImage[]) {
 	const worst = worstMatch(images, ({ expected, got }) => Math.abs(got.score - expected.score));
 	if (worst === undefined) return { value: 0 };
 	const { bad, image } = worst;

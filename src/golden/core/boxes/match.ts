@@ -52,7 +52,7 @@ function pairGreedily(expected: readonly Detection[], got: readonly Detection[],
 	return matches;
 }
 
-function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
+function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number) {
 	const columns = Math.max(expected.length, got.length);
 	const gains = expected.map((wanted) =>
 		Float64Array.from({ length: columns }, (_, column) => {
@@ -197,11 +197,7 @@ interface Rows {
 	classes: Float64Array | undefined;
 }
 
-function readRow(
-	{ values, columns, scores, classes }: Rows,
-	row: number,
-	format: Detections["format"],
-): Detection {
+function readRow({ values, columns, scores, classes }: Rows, row: number, format: Detections["format"]) {
 	const at = row * columns;
 	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? NaN, label = classes?.[row] ?? 0] =
 		values.subarray(at, at + columns);

@@ -2,7 +2,6 @@
 
 import type {
 	CalibrationRecord,
-	ComparatorSpec,
 	GoldenManifest,
 	GoldenOutput,
 	Precision,
@@ -31,7 +30,7 @@ export function applyCalibration(
 	const widest = widestLimits(engines);
 	let { outputs } = old;
 	for (const { limit, precision } of widest.values()) outputs = withLimit(outputs, limit, precision);
-	const records = engines.map(({ limits, ...about }): CalibrationRecord => {
+	const records = engines.map(({ limits, ...about }) => {
 		const evidence = limits.map((one) => {
 			const { output, comparator, kind, cases } = one.errors;
 			const [worst] = cases;
@@ -93,8 +92,8 @@ function withLimit(
 	precision: Precision,
 ) {
 	if (state === "kept" || state === "refused") return outputs;
-	const output: GoldenOutput = own(outputs, errors.output) ?? {};
-	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];
+	const output = own(outputs, errors.output) ?? {};
+	const specs = output.comparators ?? [{ kind: errors.kind }];
 	const comparators = specs.map((spec, place) =>
 		place === errors.comparator ? withLimits(spec, { [precision]: limit }) : spec,
 	) as NonNullable<GoldenOutput["comparators"]>;

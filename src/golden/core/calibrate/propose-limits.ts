@@ -131,13 +131,6 @@ function proposalText({ errors, state, before, limit, why }: ProposedLimit, prec
 	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
 }
 
-interface CaseError {
-	case: string;
-	got: Numeric | null;
-	allowed: number;
-	share: number;
-}
-
 export interface ComparatorErrors {
 	output: string;
 	comparator: number;
@@ -146,7 +139,7 @@ export interface ComparatorErrors {
 	bound: Bound;
 	/** For relative L2: how far rounding to the precision moves the output. */
 	rounding?: number;
-	cases: readonly CaseError[];
+	cases: readonly { case: string; got: Numeric | null; allowed: number; share: number }[];
 }
 
 interface EngineErrors {

@@ -24,9 +24,9 @@ import { toleranceAt } from "./tolerances.ts";
 
 interface OutputContext extends Omit<ResolveContext, "expected"> {
 	spec: GoldenOutput | undefined;
-	basePrecision?: Precision | undefined;
-	answers?: readonly CommandAnswer[] | undefined;
-	positionOf?: ((step: number) => number) | undefined;
+	basePrecision?: Precision;
+	answers?: readonly CommandAnswer[];
+	positionOf?: (step: number) => number;
 }
 
 export interface OutputChecks {
@@ -56,7 +56,7 @@ export function checkOutput(
 	const batchAxis = axis < expected.shape.length ? axis : null;
 	// One pass serves the sums and the first allclose.
 	const planned = comparators.find(({ kind }) => kind === "allclose");
-	const partsOf = (engine: Tensor, coverage: Coverage & Pick<Comparator, "scope">): OutputPart[] =>
+	const partsOf = (engine: Tensor, coverage: Coverage & Pick<Comparator, "scope">) =>
 		coveredParts({ expected, got: engine }, coverage, coverage.scope === "per-sample" ? batchAxis : null).map(
 			(part) => ({ ...part, ...makePair(part.expected, part.got, planned) }),
 		);
@@ -101,7 +101,7 @@ function measuredCheck(
 	comparator: Comparator,
 	all: readonly OutputPart[],
 	batchAxis: number | null,
-): GoldenCheck {
+) {
 	const { kind } = comparator;
 	const { bound, measure } = metrics[kind];
 	const about = { ...aboutCheck(output, comparator), got: null, elements: 0 };

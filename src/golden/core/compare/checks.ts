@@ -134,9 +134,9 @@ function isWorse(value: number, than: number, bound: Bound) {
 const knownParts = new WeakMap<Tensor, { expected: Tensor; parts: Map<string, readonly CoveredPart[]> }>();
 
 export interface Coverage {
-	slice?: OutputSlice | undefined;
+	slice?: OutputSlice;
 	/** Where both sides are below it, the engine's value becomes the golden's. */
-	floor?: number | undefined;
+	floor?: number;
 }
 
 /** @param axis its samples are parts of their own; null: one part. */
@@ -154,7 +154,7 @@ export function coveredParts(
 	return parts;
 }
 
-function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null): CoveredPart[] {
+function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null) {
 	if (axis === null) {
 		const cut = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
 		if (floor > 0) cut.got = withoutNoise(cut, floor);

@@ -22,7 +22,7 @@ export interface ResolveContext {
 	expected: Tensor;
 	precision: Precision;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	labels?: readonly number[] | undefined;
+	labels?: readonly number[];
 }
 
 export type MetricSpec = ComparatorSpec & { kind: MetricKind };

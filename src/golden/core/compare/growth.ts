@@ -24,7 +24,7 @@ export function growthRule({
 }: {
 	manifest: GoldenManifest;
 	precision: Precision;
-	basePrecision?: Precision | undefined;
+	basePrecision?: Precision;
 	errorGrowth?: Threshold;
 }) {
 	const most = manifest.policy?.mostErrorGrowth;
@@ -109,14 +109,8 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }
 
-interface MeasuredGrowth {
-	growth: number;
-	certain: number;
-	times: number;
-}
-
 function limitText(
-	{ growth, certain, times }: MeasuredGrowth,
+	{ growth, certain, times }: { growth: number; certain: number; times: number },
 	{ allowed, fail }: { allowed: number; fail: number | undefined },
 	precision: string,
 ) {

@@ -8,7 +8,7 @@ import { listNames } from "../../../core/text/labels.ts";
 import { checkBoxes } from "../boxes/check-boxes.ts";
 import { positionAfter } from "../sequence/sequence.ts";
 import { own, type Tensors } from "../tensor/tensor.ts";
-import { type CommandAnswer, checkOutput, type OutputChecks } from "./check-output.ts";
+import { type CommandAnswer, checkOutput } from "./check-output.ts";
 import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
 import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./growth.ts";
 
@@ -26,8 +26,8 @@ export interface CaseInput extends CaseRef {
 	expected: Tensors;
 	got: Tensors;
 	base?: Tensors;
-	basePrecision?: Precision | undefined;
-	isNewCase?: boolean | undefined;
+	basePrecision?: Precision;
+	isNewCase?: boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	errorGrowth?: Threshold;
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
@@ -64,7 +64,7 @@ export function aboutCase({ model, engine, precision, caseId, manifest, modelSha
 	return { model, engine, precision, case: caseId, golden: manifest.goldenId, modelChanged };
 }
 
-function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
+function checkOutputs(input: CaseInput, golden: GoldenCase) {
 	const { got, base } = input;
 	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden));
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
@@ -95,7 +95,7 @@ function hasNewFailure(checks: readonly GoldenCheck[]) {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
-function checkNamed(name: string, input: CaseInput, golden: GoldenCase): OutputChecks {
+function checkNamed(name: string, input: CaseInput, golden: GoldenCase) {
 	const expected = own(input.expected, name);
 	const got = own(input.got, name);
 	const base = own(input.base, name);

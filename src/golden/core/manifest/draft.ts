@@ -227,7 +227,7 @@ export function interfaceOf(
 	const valuesOf = (side: "inputs" | "outputs"): OnnxValue[] =>
 		Object.entries(cases[0]?.[side] ?? {}).map(([name, { dtype, shape }]) => {
 			const given = side === "inputs" ? own(configured, name)?.shape : undefined;
-			const shapes = cases.flatMap((one) => own(one[side], name) ?? []).map((file: TensorFile) => file.shape);
+			const shapes = cases.flatMap((one) => own(one[side], name) ?? []).map((file) => file.shape);
 			return { name, kind: "tensor", dtype: fromDType(dtype), dims: given ?? commonSizes(shape, shapes) };
 		});
 	const carried = Object.entries(sequence?.state ?? {}).flatMap(([name, one]) => {

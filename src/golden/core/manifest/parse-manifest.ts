@@ -60,19 +60,17 @@ function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem) {
 	});
 }
 
-type Problems = Generator<SchemaProblem, void>;
-
 export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null {
 	const rules = [nameRules, fileRules, emptyRules, outputRules, labelRules, detectionRules];
 	for (const rule of rules) for (const found of rule(manifest)) return found;
 	return null;
 }
 
-function* below(pointer: string, found: SchemaProblem | null): Problems {
+function* below(pointer: string, found: SchemaProblem | null) {
 	if (found !== null) yield { ...found, pointer: pointer + found.pointer };
 }
 
-function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {
+function* nameRules({ goldenId, cases, detections }: GoldenManifest) {
 	const names = [
 		["/goldenId", goldenId],
 		...cases.map(({ id }, index) => [`/cases/${index}/id`, id]),
@@ -91,7 +89,7 @@ function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {
 
 const maxTensorBytes = 2 ** 32;
 
-function* fileRules({ cases }: GoldenManifest): Problems {
+function* fileRules({ cases }: GoldenManifest) {
 	for (const [index, golden] of cases.entries())
 		for (const side of ["inputs", "outputs"] as const)
 			for (const [name, file] of Object.entries(golden[side])) {
@@ -104,7 +102,7 @@ function* fileRules({ cases }: GoldenManifest): Problems {
 			}
 }
 
-function* emptyRules({ cases }: GoldenManifest): Problems {
+function* emptyRules({ cases }: GoldenManifest) {
 	for (const [index, { outputs }] of cases.entries())
 		if (!Object.values(outputs).some((file) => elementCount(file.shape) > 0)) {
 			const expected = "an output with at least one element";
@@ -117,7 +115,7 @@ function escapes(path: string) {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }
 
-function* outputRules({ outputs, cases }: GoldenManifest): Problems {
+function* outputRules({ outputs, cases }: GoldenManifest) {
 	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
 	const known = [...named].map((name) => formatName(name)).join(", ");
 	for (const name of Object.keys(outputs))
@@ -137,11 +135,7 @@ function* outputRules({ outputs, cases }: GoldenManifest): Problems {
 		for (const file of files) yield* axisRules(output, pointer, file);
 }
 
-function* axisRules(
-	{ batchAxis = null, comparators }: GoldenOutput,
-	pointer: string,
-	file: TensorFile,
-): Problems {
+function* axisRules({ batchAxis = null, comparators }: GoldenOutput, pointer: string, file: TensorFile) {
 	const rank = file.shape.length;
 	if (batchAxis !== null && batchAxis >= rank)
 		yield problem(`${pointer}/batchAxis`, `an axis of the output, which has ${rank}`, String(batchAxis));
@@ -149,7 +143,7 @@ function* axisRules(
 		yield* below(`${pointer}/comparators/${index}`, layoutProblem(spec, file, batchAxis));
 }
 
-function* labelRules({ outputs, cases }: GoldenManifest): Problems {
+function* labelRules({ outputs, cases }: GoldenManifest) {
 	for (const [index, golden] of cases.entries()) {
 		const holder = `/cases/${index}/labels`;
 		for (const [name, labels] of Object.entries(golden.labels ?? {})) {
@@ -183,7 +177,7 @@ function rowsOf(file: TensorFile, spec: ComparatorSpec) {
 	return elements / (shape[axisFromStart(spec.axis ?? -1, shape.length)] ?? 1);
 }
 
-function* detectionRules({ detections, cases }: GoldenManifest): Problems {
+function* detectionRules({ detections, cases }: GoldenManifest) {
 	const names = new Set<string>();
 	for (const [index, spec] of (detections ?? []).entries()) {
 		const pointer = `/detections/${index}`;
@@ -196,7 +190,7 @@ function* detectionRules({ detections, cases }: GoldenManifest): Problems {
 	}
 }
 
-function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: string): Problems {
+function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: string) {
 	if (spec.classes !== undefined && spec.scores === undefined) {
 		const expected = "no classes, because boxes already hold score and class";
 		const fix = 'Add "scores", or remove "classes".';
@@ -221,7 +215,7 @@ function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: st
 	}
 }
 
-function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string): Problems {
+function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string) {
 	if (scope === "set" && boxKinds[kind].set === undefined)
 		yield notOverSet(boxKinds, `${pointer}/scope`, `whole for ${kind}`);
 	const limits = limitsIn(tolerance);

@@ -202,7 +202,7 @@ export function klDivergence(pair: Pair, options: MetricOptions): Measured {
 	return { value, elements, worstAt: worst.at, ...describe(value, worst.value, rows) };
 }
 
-function describe(mean: number, worst: number, rows: number): { detail?: string } {
+function describe(mean: number, worst: number, rows: number) {
 	if (rows === 0) return {};
 	if (Number.isNaN(mean))
 		return { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };

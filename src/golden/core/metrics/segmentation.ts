@@ -43,7 +43,7 @@ export function iouOfTally(tally: ClassTally, options: MetricOptions): Measured 
 	return measuredOf(tally, scores.length === 0 ? 1 : mean, lowest);
 }
 
-function measuredOf(tally: ClassTally, value: number, before: string): Measured {
+function measuredOf(tally: ClassTally, value: number, before: string) {
 	const { stray, pixels, differing, firstDiffering } = tally;
 	if (stray !== null) {
 		const detail = `${stray} is not a class from 0 to ${maxClasses - 1}`;
@@ -126,7 +126,7 @@ function measureOutput(
 	pair: Pair,
 	options: MetricOptions,
 	measure: (vectors: Vectors, k: number) => VectorScores,
-): Measured {
+) {
 	const elements = elementCount(pair.expected.shape);
 	const expected: Float64Array[] = [];
 	const got: Float64Array[] = [];
@@ -162,14 +162,14 @@ export function measureRanks(vectors: Vectors): VectorScores {
 	});
 }
 
-function unmeasurable(problem: string): VectorScores {
+function unmeasurable(problem: string) {
 	return { value: NaN, lowest: NaN, at: -1, problem };
 }
 
 function meanScore(
 	{ expected, got }: Vectors,
 	score: (expected: Float64Array, got: Float64Array, own: number) => number,
-): VectorScores {
+) {
 	let lowest = Infinity;
 	let at = -1;
 	let sum = 0;

@@ -3,7 +3,15 @@
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { cutRanges, joinTensors, own, type Tensor, type Tensors, tensorBytes } from "../tensor/tensor.ts";
+import {
+	cutRanges,
+	hasSameData,
+	joinTensors,
+	own,
+	type Tensor,
+	type Tensors,
+	tensorBytes,
+} from "../tensor/tensor.ts";
 import {
 	type Batch,
 	findBatch,
@@ -177,7 +185,7 @@ function poolOf(
 	if (first === undefined || sizes === null) return null;
 	const isAlike = (other: Tensors) =>
 		JSON.stringify(bindSizes(subject, axes, other)) === JSON.stringify(sizes) &&
-		subject.inputs.every(({ name }) => axes.has(name) || isSame(first[name], other[name]));
+		subject.inputs.every(({ name }) => axes.has(name) || hasSameData(first[name], other[name]));
 	const alike = cases.slice(1).filter((other) => batch !== null && isAlike(other));
 	const tensors: Record<string, Tensor> = Object.create(null);
 	let rows = batch === null ? 1 : maxRows;
@@ -209,10 +217,6 @@ function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors)
 	return fits ? [...sizes] : null;
 }
 
-export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
-	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
-}
-
 export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	const places = rows.map((row) => row % pool.rows);
@@ -228,7 +232,7 @@ export function otherRow(pool: Pool, row: number, from: number): number | null {
 	const own = composeBatch(pool, [row]);
 	const differs = (candidate: number) => {
 		const other = composeBatch(pool, [candidate]);
-		return names.some((name) => !isSame(own[name], other[name]));
+		return names.some((name) => !hasSameData(own[name], other[name]));
 	};
 	const candidates = upTo(pool.rows).map((step) => (from + step) % pool.rows);
 	return candidates.find(differs) ?? null;

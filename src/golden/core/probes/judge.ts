@@ -12,7 +12,7 @@ import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
 export type ProbeAnswer =
 	| { state: "done"; outputs: Tensors }
-	| { state: "failed"; message: string; code?: string | undefined };
+	| { state: "failed"; message: string; code?: string };
 type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 export interface JudgedProbe {
@@ -38,7 +38,7 @@ interface Measure {
 	got: number;
 	allowed: number;
 	isOverflow?: true;
-	at?: string | undefined;
+	at?: string;
 }
 
 /** @param isSeparate each case ran in a process of its own. */

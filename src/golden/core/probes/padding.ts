@@ -1,15 +1,7 @@
 // The probe of padding: what stands at positions that do not count must not matter.
 import { encodeTensor } from "../record/generators/encode.ts";
-import { isFloating, joinTensors } from "../tensor/tensor.ts";
-import {
-	compareViews,
-	composeBatch,
-	isSame,
-	type ProbeContext,
-	type ProbeRequest,
-	pick,
-	upTo,
-} from "./context.ts";
+import { hasSameData, isFloating, joinTensors } from "../tensor/tensor.ts";
+import { compareViews, composeBatch, type ProbeContext, type ProbeRequest, pick, upTo } from "./context.ts";
 import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
@@ -38,7 +30,7 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 		return { id: `padding-${filling}`, inputs, batch };
 	};
 	const [zeros, others] = [send("zeros"), send("others")];
-	if ([...places.keys()].every((name) => isSame(zeros.inputs[name], others.inputs[name])))
+	if ([...places.keys()].every((name) => hasSameData(zeros.inputs[name], others.inputs[name])))
 		return "No input holds values that could fill the padding.";
 	const shared = batch === null ? null : upTo(batch);
 	const compare = (arithmetic: "same" | "other", { id }: typeof zeros) => ({
@@ -53,7 +45,7 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 	};
 }
 
-function findMarker(context: ProbeContext): Marker | string {
+function findMarker(context: ProbeContext) {
 	const { subject, batch } = context;
 	const input = chooseMarker(subject);
 	if (typeof input === "string") return input;

@@ -18,13 +18,6 @@ const maxProfiles = 4;
 const maxBytes = 384 * 1024 * 1024;
 const byImportance = ["max", "min", "opt", "high", "low"] as const satisfies readonly SizePoint[];
 
-interface Size {
-	id: string;
-	isBetween: boolean;
-	sizes: ReadonlyMap<string, number>;
-	batches: readonly number[];
-}
-
 export function probeSizes(context: ProbeContext): ProbeRequest | string {
 	const { subject, batch } = context;
 	const cases: ProbeCase[] = [];
@@ -69,7 +62,7 @@ export function probeSizes(context: ProbeContext): ProbeRequest | string {
 }
 
 /** Where sizes beside the batch vary, each is asked with the ends of the batch and its own point; else the batch takes all five. */
-function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: number): Size[] {
+function sizesOf({ batch, subject }: ProbeContext, profile: Profile, index: number) {
 	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
 	const varies = ([name, { min, max }]: [string, Profile[string]]) =>
 		name !== batch?.dim && used.has(name) && max > Math.max(1, min);

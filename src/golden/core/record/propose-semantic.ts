@@ -147,17 +147,11 @@ function choosesSeveral(tensors: readonly Tensor[]) {
 	return best.size > 1;
 }
 
-interface GroupProposal {
-	detections: Detections;
-	outputs: string[];
-	why: string;
-}
-
 /** null also for boxes at fixed positions, which are better compared element by element. */
 export function proposeDetections(
 	cases: RunOutputs,
 	noise: Readonly<Record<string, Spread>>,
-): GroupProposal | null {
+): { detections: Detections; outputs: string[]; why: string } | null {
 	const [first] = cases;
 	if (first === undefined) return null;
 	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
@@ -184,11 +178,7 @@ export function proposeDetections(
 }
 
 /** As NMS plugins of TensorRT and exports with NMS inside give them. */
-function splitRoles(
-	boxes: string,
-	names: readonly string[],
-	outputs: Tensors,
-): (Pick<Detections, "boxes" | "classes" | "count"> & { scores: string }) | null {
+function splitRoles(boxes: string, names: readonly string[], outputs: Tensors) {
 	const shape = outputs[boxes]?.shape ?? [];
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
 	const each = elementCount(shape.slice(0, -1));

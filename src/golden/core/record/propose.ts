@@ -14,10 +14,10 @@ export function proposeOutput({
 	steps,
 }: {
 	tensors: readonly Tensor[];
-	noise?: Spread | undefined;
+	noise?: Spread;
 	batched: boolean;
 	/** The axis along which a decoder's steps lie. */
-	steps?: number | undefined;
+	steps?: number;
 }): { output: GoldenOutput; why: string[] } {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = (steps !== undefined && guessScores(filled)) || guessSemantic(filled);
@@ -37,8 +37,8 @@ function ofFloats(
 	guess: Guess,
 	tensors: readonly Tensor[],
 	{ noise, why }: { noise: Spread | undefined; why: string[] },
-): ComparatorSpec[] {
-	const relativeL2 = (slice?: OutputSlice): ComparatorSpec => {
+) {
+	const relativeL2 = (slice?: OutputSlice) => {
 		const floor = noiseMask(tensors, noise, slice);
 		if (floor !== null)
 			why.push(`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
@@ -64,7 +64,7 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]) {
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
-function ofIntegers(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+function ofIntegers(guess: Guess, tensors: readonly Tensor[]) {
 	const picture = guess.semantic === "image" ? pictureComparators(guess, tensors) : [];
 	if (picture.length > 0) return [{ kind: "max-abs" }, ...picture];
 	const isMask = guess.semantic === "mask";
@@ -87,7 +87,7 @@ function rangeOf(tensors: readonly Tensor[]) {
 	return { least, most, rms: Math.sqrt(squares / Math.max(1, count)) };
 }
 
-function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+function taskComparators(guess: Guess, tensors: readonly Tensor[]) {
 	const { semantic, axis, threshold } = guess;
 	if (semantic === "image") return pictureComparators(guess, tensors);
 	if (semantic === "embedding") return [{ kind: "cosine" }];

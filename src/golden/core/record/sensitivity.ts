@@ -5,7 +5,15 @@ import { quoteName } from "../../../core/text/escape.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { twoDigits } from "../../../core/text/units.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
-import { cutSlice, elementCount, isFloating, own, type Tensor, type Tensors } from "../tensor/tensor.ts";
+import {
+	cutSlice,
+	elementCount,
+	hasSameData,
+	isFloating,
+	own,
+	type Tensor,
+	type Tensors,
+} from "../tensor/tensor.ts";
 import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
 import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor } from "./noise-floor.ts";
 import { proposeDetections } from "./propose-semantic.ts";
@@ -83,10 +91,7 @@ function watchTensor(watch: OutputWatch, tensor: Tensor) {
 
 function isSame(left: Tensors, right: Tensors) {
 	if (Object.keys(left).length !== Object.keys(right).length) return false;
-	return Object.entries(right).every(([name, { data }]) => {
-		const other = own(left, name);
-		return other !== undefined && Buffer.compare(data, other.data) === 0;
-	});
+	return Object.entries(right).every(([name, tensor]) => hasSameData(own(left, name), tensor));
 }
 
 export function findInsensitive(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {

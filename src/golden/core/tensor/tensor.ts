@@ -259,3 +259,7 @@ function rangeText(from: number, to: number) {
 export function ofSlice(slice: OutputSlice | undefined): string {
 	return slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
 }
+
+export function hasSameData(left: Tensor | undefined, right: Tensor | undefined): boolean {
+	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
+}

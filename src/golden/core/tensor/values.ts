@@ -76,7 +76,7 @@ export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float64Array> {
 	const long = longReader(tensor);
 	if (long === null || origin === 0n) return float64Reader(tensor);
-	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
+	return (start, count) => Float64Array.from(long(start, count), (value) => Number(value - origin));
 }
 
 /** The first element, if binary64 does not hold its neighbours. */
@@ -142,7 +142,7 @@ export function tensorStatistics(tensor: Tensor): TensorStatistics {
 	return statistics;
 }
 
-function measureStatistics(tensor: Tensor): TensorStatistics {
+function measureStatistics(tensor: Tensor) {
 	let [min, max, mean] = [Infinity, -Infinity, 0];
 	let squares = 0;
 	let [finite, nan, inf] = [0, 0, 0];

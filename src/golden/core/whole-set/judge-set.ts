@@ -23,7 +23,7 @@ import { elementCount, own, type Tensors } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
-	isNewSet?: boolean | undefined;
+	isNewSet?: boolean;
 }
 
 type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
@@ -115,7 +115,7 @@ interface Sum {
 
 type SumContext = Pick<CaseInput, "precision" | "relativeL2">;
 
-function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
+function sumsOf(manifest: GoldenManifest, context: SumContext) {
 	const isOfSet = ({ scope }: { scope?: string }) => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
 		(output.comparators ?? [])

@@ -31,9 +31,9 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 
 interface CaseOptions {
 	beside?: readonly string[];
-	runs?: number | undefined;
-	ofBeside?: true | undefined;
-	sequence?: Sequence | undefined;
+	runs?: number;
+	ofBeside?: true;
+	sequence?: Sequence;
 }
 
 export function encodeCase(
@@ -74,7 +74,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 	}
 }
 
-function parseHello(header: Header): WorkerHello | string {
+function parseHello(header: Header) {
 	const { tensorrt, device, engine } = header;
 	if (typeof tensorrt !== "string" || !isObject(device) || typeof device["name"] !== "string")
 		return "a hello without a version or a device";
@@ -135,10 +135,7 @@ interface Entry {
 }
 
 /** Null if goldens do not support the type; a message if the bytes do not match the shape. */
-function readTensor(
-	{ name, dtype: wireName, shape, bytes }: Entry,
-	data: Uint8Array,
-): Tensor | string | null {
+function readTensor({ name, dtype: wireName, shape, bytes }: Entry, data: Uint8Array) {
 	const dtype = typesByWireName.get(wireName) ?? wireName;
 	if (!isDType(dtype)) return null;
 	const expected = tensorBytes({ dtype, shape });

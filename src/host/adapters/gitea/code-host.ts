@@ -1,13 +1,6 @@
 // Gitea and Forgejo: GitHub's API where theirs is the same, and their own calls where it is not.
 import { fieldsOf } from "../../../core/found.ts";
-import type {
-	ApiResult,
-	CodeHost,
-	Host,
-	HostedReport,
-	ReportDraft,
-	RunFacts,
-} from "../../../ports/code-host.ts";
+import type { ApiResult, CodeHost, Host, ReportDraft, RunFacts } from "../../../ports/code-host.ts";
 import {
 	githubCodeHost,
 	githubRunFacts,
@@ -52,7 +45,7 @@ const maxDescriptionChars = 250;
 /** A commit status stands for the check run, which there is none of: without a text of its own or annotations. */
 function statusCalls(api: Api) {
 	const ask = api.asking("contents: write");
-	const parse = (data: unknown): (HostedReport & { context: string }) | null => {
+	const parse = (data: unknown) => {
 		const { id: given, target_url: url, status, context } = fieldsOf(data);
 		const id = idOf(given);
 		return id === null

@@ -23,7 +23,7 @@ import { attempt, unsupported, withTimeout } from "./faults.ts";
 
 interface ArtifactOptions {
 	run: WorkflowRun;
-	retentionDays?: number | undefined;
+	retentionDays?: number;
 	temp: string | undefined;
 }
 
@@ -31,7 +31,7 @@ interface ArtifactOptions {
 const uploadMs = 60_000;
 const bytesPerMs = 2000;
 
-async function openClient({ isGitea }: Pick<WorkflowRun, "isGitea">) {
+async function openClient({ isGitea }: WorkflowRun) {
 	const { DefaultArtifactClient } = await import("@actions/artifact");
 	const client = new DefaultArtifactClient();
 	return <Value>(call: (opened: typeof client) => Value) =>

@@ -1,13 +1,6 @@
 // GitHub's comments, check runs and issues, and facts about its workflow runs.
 import { fieldsOf, isObject } from "../../../core/found.ts";
-import type {
-	CodeHost,
-	HostedComment,
-	HostedIssue,
-	MeasuredRun,
-	ReportDraft,
-	RunFacts,
-} from "../../../ports/code-host.ts";
+import type { CodeHost, HostedIssue, MeasuredRun, ReportDraft, RunFacts } from "../../../ports/code-host.ts";
 import { parsePull } from "../../formats/github/event.ts";
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import { type Api, type GitHubOptions, openApi } from "./request.ts";
@@ -50,7 +43,7 @@ function parseText(data: unknown) {
 }
 
 function commentCalls(api: Api) {
-	const parse = (data: unknown): HostedComment | null => {
+	const parse = (data: unknown) => {
 		const id = idOf(fieldsOf(data)["id"]);
 		return id === null ? null : { id, ...parseText(data) };
 	};

@@ -10,7 +10,7 @@ export interface RequestInfo {
 	/** Sending the request twice would create two objects. */
 	creates: boolean;
 	/** In messages; GitHub if absent. */
-	host?: string | undefined;
+	host?: string;
 }
 
 export interface RequestFailure {

@@ -7,7 +7,6 @@ const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-tr
 
 const given = (name: string) => getInput(name) || undefined;
 
-/** Inputs of action.yml as the user wrote them; absent if empty. */
 export function readInputs() {
 	return {
 		config: given("config"),
@@ -56,7 +55,6 @@ function readShownInputs() {
 		comment: oneOf("comment", ["changes", "auto", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
-		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
 		/** A folder that takes the place of artifacts, or "". */
 		parts: getInput("parts"),
@@ -119,7 +117,7 @@ export function readGoldenInputs() {
 		reason: getInput("reason"),
 		author: getInput("author"),
 		options: recordOptions
-			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
+			.map((name) => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
 		/** Derives limits, and records nothing. */

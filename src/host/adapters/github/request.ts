@@ -19,8 +19,8 @@ export interface GitHubOptions {
 	graphQlUrl: string;
 	repository: string;
 	/** In messages; GitHub if absent. */
-	host?: string | undefined;
-	pace?: Pace | undefined;
+	host?: string;
+	pace?: Pace;
 }
 
 type Given = Readonly<Record<string, unknown>>;
@@ -155,7 +155,7 @@ function createSender(access: GitHubOptions, pace: Pace) {
 				return { state: "failed", fault: faultOf(readFailure(error), info) };
 			}
 		},
-		async pause(tries: number): Promise<boolean> {
+		async pause(tries: number) {
 			const waitMs = tries ** 2 * pace.secondMs;
 			if (tries > maxRetries || waitMs >= leftMs) return false;
 			leftMs -= waitMs;

@@ -38,7 +38,7 @@ async function ask<Value>({ method, url, body, parse }: Request<Value>, token: s
 
 /** https://docs.gitlab.com/api/notes/#merge-requests */
 export function gitlabNotes({ notesUrl, noteUrl, userUrl, token }: Pipeline, secondMs = 1000): CommentHost {
-	const parse = (data: unknown): HostedComment | null => {
+	const parse = (data: unknown) => {
 		const { id: given, body, author } = fieldsOf(data);
 		const id = idOf(given);
 		const login = textOf(fieldsOf(author)["username"]);

@@ -93,11 +93,6 @@ function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">)
 	});
 }
 
-interface FinishedRun {
-	result: Result;
-	outFolder: string;
-}
-
 async function runJob(job: Job, ports: GateOptions["ports"]) {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop, terminal } = job;
@@ -148,7 +143,7 @@ function requestedCommit(event: RunEvent | undefined) {
 	});
 }
 
-async function publishJob(job: Job, { result, outFolder }: FinishedRun) {
+async function publishJob(job: Job, { result, outFolder }: { result: Result; outFolder: string }) {
 	const { context, caches, terminal, cwd } = job;
 	if (context === null || job.stop.requested) {
 		writeAnnotations(result);

@@ -183,12 +183,6 @@ export async function uploadFolder(
 	return { published, links };
 }
 
-interface Drafted {
-	what: PublishedThing;
-	link: keyof ReportLinks | null;
-	draft: ArtifactDraft;
-}
-
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload) {
 	const named = (prefix: string) => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
@@ -199,7 +193,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload) {
 		link: keyof ReportLinks | null,
 		draft: Omit<ArtifactDraft, "root">,
 		folder = "",
-	): Drafted => ({ what, link, draft: { root: join(outFolder, folder), ...draft } });
+	) => ({ what, link, draft: { root: join(outFolder, folder), ...draft } });
 	const nsys = await filesBelow(join(outFolder, "nsys"));
 	const engines = inputs.artifactEngines ? await filesBelow(join(outFolder, "engines")) : [];
 	const drafts = [

@@ -59,7 +59,7 @@ export function sharedCaches(options: SharedCacheOptions) {
 		return status.state !== "failed";
 	};
 	return {
-		published: (): readonly Published[] => published,
+		published: () => published,
 		/** The head's builds, else the base's, else the newest of this kind of machine. */
 		async restore(known: PreparedRun): Promise<void> {
 			for (const shared of locationsOf(known, options)) {

@@ -8,7 +8,7 @@ export type RunEvent =
 	| PullRequestEvent
 	| PushEvent
 	| { kind: "tag"; tag: string; sha: string }
-	| { kind: "schedule" | "dispatch"; ref: string; sha: string; defaultBranch?: string | undefined }
+	| { kind: "schedule" | "dispatch"; ref: string; sha: string; defaultBranch?: string }
 	| { kind: "merge-group"; headSha: string; baseSha: string; baseRef: string }
 	| WorkflowRunEvent
 	| { kind: "other"; name: string; sha: string };
@@ -35,7 +35,7 @@ export interface PushEvent {
 	after: string;
 	/** `before` is then not an ancestor. */
 	isForced: boolean;
-	defaultBranch?: string | undefined;
+	defaultBranch?: string;
 }
 
 export interface WorkflowRunEvent {
@@ -194,7 +194,6 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
-/** "" for any other ref. */
 function branchOrTag(ref: string) {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }
@@ -247,7 +246,7 @@ const untrustedEvents: ReadonlySet<string> = new Set([
 /** null if it may. */
 export function cacheWriteRefusal(
 	event: RunEvent,
-	{ eventName, cacheMode }: { eventName: string; cacheMode?: string | undefined },
+	{ eventName, cacheMode }: { eventName: string; cacheMode?: string },
 ): string | null {
 	if (event.kind === "pull-request" && event.isFork) return "the change comes from a fork";
 	if (isUntrustedRun(event, eventName)) return `a run for ${eventName} may be caused by anyone`;

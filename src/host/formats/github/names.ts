@@ -37,7 +37,6 @@ export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 
 const maxChars = 100;
 
-/** "" if nothing is left. */
 export function slug(text: string): string {
 	return text
 		.slice(0, 1000)

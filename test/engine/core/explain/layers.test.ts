@@ -1,10 +1,5 @@
 import { expect, it } from "vitest";
-import {
-	diffOfLayers,
-	joinLayers,
-	kernelOfInterest,
-	withProfile,
-} from "../../../../src/engine/core/explain/layers.ts";
+import { joinLayers, kernelOfInterest, withProfile } from "../../../../src/engine/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../../support/build-layers.ts";
 import { buildWorkload } from "../../../support/build-result.ts";
@@ -39,20 +34,6 @@ it("the layers of a recorded engine have no times from another engine's profile"
 	expect(() => parseTimedLayers(other["profile.json"], one["layers.json"])).toThrow(
 		/another engine: \d+ of its \d+ layers are not in layers\.json/,
 	);
-});
-
-it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {
-	const tail = (precision: string) => ({ tail: { type: "gemm", precision } });
-	const base = buildLayers({ stem_myl11_2: 1, gone: 2, tail: 1 }, tail("fp32"));
-	const head = buildLayers({ fresh: 3, stem_myl12_3: 1, tail: 2 }, tail("fp16"));
-	const diff = diffOfLayers({ base, head });
-	expect(diff?.rows.map(({ label, changeMs, causes }) => [label, changeMs, causes[0]?.says])).toEqual([
-		["fresh", 3, "new: 1 kernel"],
-		["gone", -2, "removed: 1 kernel"],
-		["tail", 1, "fp32 → fp16; like most of the engine"],
-	]);
-	expect(diff?.unchanged).toMatchObject({ groups: 1, of: 4 });
-	expect(diffOfLayers({ base: null, head })).toBeNull();
 });
 
 it("what is kept of layers and kernels is bounded: the slowest layers, in their order, their names cut in the middle", () => {

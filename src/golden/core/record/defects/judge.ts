@@ -62,7 +62,7 @@ export function watchDefect(trial: Trial) {
 			const isStill = seen.size >= enoughCases;
 			return watched.every(({ times, noticed }) => noticed || (isStill && times < rules.room / 2));
 		},
-		verdict(): DefectVerdict {
+		verdict() {
 			const isWhole = seen.size === trial.reference.length;
 			const states = watched.map(({ precision, times, noticed }): [Precision, DefectState] => {
 				if (times <= rules.room) return [precision, "unmoved"];
@@ -125,12 +125,7 @@ export function coveredParts(spec: GoldenOutput | undefined): Coverage[] {
 	return parts.size === 0 ? [{}] : [...parts.values()];
 }
 
-function changesOf(
-	{ manifest, reference }: Trial,
-	index: number,
-	output: string,
-	got: Tensor | undefined,
-): Change[] {
+function changesOf({ manifest, reference }: Trial, index: number, output: string, got: Tensor | undefined) {
 	const expected = reference[index]?.[output];
 	if (expected === undefined) return [];
 	const spec = own(manifest.outputs, output);
@@ -265,7 +260,7 @@ export function damageOutput(
 }
 
 /** Before or behind the height and width of a map; else the shortest axis except the first, which counts samples. */
-function channelsOf(shape: readonly number[]): Channels {
+function channelsOf(shape: readonly number[]) {
 	const axes = shape.length === 4 ? [1, 3] : [...shape.keys()].slice(shape.length > 1 ? 1 : 0);
 	let shortest = axes[0] ?? 0;
 	for (const axis of axes) if ((shape[axis] ?? 1) < (shape[shortest] ?? 1)) shortest = axis;

@@ -89,7 +89,7 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType) {
 }
 
 /** Signs are drawn at random, so that a layer that ignores scale cannot hide the change. */
-function noise({ seed, index }: Pick<WeightDefect, "index" | "seed">, share: number): Change {
+function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;
 	return (value, at) => {
@@ -101,7 +101,7 @@ function noise({ seed, index }: Pick<WeightDefect, "index" | "seed">, share: num
 export function planDefects(places: readonly WeightLocation[], seed: number): WeightDefect[] {
 	const order = shuffledOrder(places.length, seed);
 	return weightDefectKinds.flatMap((_, round) =>
-		order.flatMap((index, turn): WeightDefect[] => {
+		order.flatMap((index, turn) => {
 			const dims = places[index]?.dims ?? [];
 			const kind = weightDefectKinds[(round + turn) % weightDefectKinds.length];
 			const axis = dims.findIndex((size) => size > 1);

@@ -32,7 +32,7 @@ export function encodeTensor(
 ): Tensor {
 	if (isSmall(dtype)) return encodeSmall(dtype, shape, valueAt);
 	if (!canEncode(dtype)) throw new RangeError(`no values are made for ${dtype}`);
-	const write: Write = writers[dtype];
+	const write = writers[dtype];
 	const size = elementBytes[dtype];
 	const elements = elementCount(shape);
 	const data = new Uint8Array(elements * size);
@@ -41,11 +41,7 @@ export function encodeTensor(
 	return { dtype, shape, data };
 }
 
-function encodeSmall(
-	dtype: SmallDType,
-	shape: readonly number[],
-	valueAt: (index: number) => number,
-): Tensor {
+function encodeSmall(dtype: SmallDType, shape: readonly number[], valueAt: (index: number) => number) {
 	const data = new Uint8Array(tensorBytes({ dtype, shape }));
 	const packed = isPacked(dtype);
 	for (let i = 0; i < elementCount(shape); i += 1) {
@@ -125,11 +121,11 @@ function normalOf(next: () => Word) {
 	return (sum + 6) / 65_536 - 6;
 }
 
-function wordOf(value: number): Word {
+function wordOf(value: number) {
 	return { high: Math.floor(value / 4_294_967_296) >>> 0, low: value >>> 0 };
 }
 
-function add(left: Word, right: Word): Word {
+function add(left: Word, right: Word) {
 	const low = left.low + right.low;
 	return { high: (left.high + right.high + (low > 0xffffffff ? 1 : 0)) >>> 0, low: low >>> 0 };
 }
@@ -139,12 +135,12 @@ function mix(word: Word) {
 	return xorShift(multiply(xorShift(first, 27), mixB), 31);
 }
 
-function xorShift(word: Word, by: number): Word {
+function xorShift(word: Word, by: number) {
 	const low = (word.low >>> by) | (word.high << (32 - by));
 	return { high: (word.high ^ (word.high >>> by)) >>> 0, low: (word.low ^ low) >>> 0 };
 }
 
-function multiply(left: Word, right: Word): Word {
+function multiply(left: Word, right: Word) {
 	const cross = Math.imul(left.high, right.low) + Math.imul(left.low, right.high);
 	return {
 		high: (highOfProduct(left.low, right.low) + cross) >>> 0,

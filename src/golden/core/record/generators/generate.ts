@@ -29,7 +29,7 @@ export function generateInput(
 	{ dtype, shape, specs, positions = 1 }: GeneratedInput,
 	draw: { seed: number; caseIndex: number; inputIndex: number },
 ): { tensor: Tensor; kind: GeneratorKind } {
-	const { kind, range }: GeneratorSpec = specs[draw.caseIndex % specs.length] ?? { kind: "normal" };
+	const { kind, range } = specs[draw.caseIndex % specs.length] ?? { kind: "normal" };
 	const random = splitMix64(draw.seed, [draw.caseIndex, draw.inputIndex]);
 	const [low, high] = range ?? (dtype === "uint8" ? [0, 255] : [0, 1]);
 	const whole = (value: number) => (isFloating(dtype) ? value : Math.round(value));
