@@ -87,7 +87,7 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	const closed = { arm: timed.base ? "base" : "head", pair: 0 } as const;
 	const { serviceMs } = await serve(target, closed, { schedules: [], input, ports });
 	const points = pointsOf(input, {
-		capacity: Math.max(...batches.map((batch, index) => (1000 * batch) / (serviceMs[index] ?? NaN))),
+		capacity: (1000 * (batches.at(-1) ?? NaN)) / (serviceMs.at(-1) ?? NaN),
 		slo: load.slo?.ratePerSecond,
 	});
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;

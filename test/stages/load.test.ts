@@ -135,12 +135,13 @@ suite("measureLoads", () => {
 	});
 
 	it.each([
-		[2, [1, 4], 0.8 * (2000 / 11)],
-		[2, [3, 4], 0.8 * (2000 / 12)],
+		[2, [1, 4], [10, 11, 12, 13], 0.8 * (2000 / 11)],
+		[2, [3, 4], [10, 11, 12, 13], 0.8 * (2000 / 12)],
+		[4, [1, 3, 4], [10, 11, 12, 24], 0.8 * (4000 / 24)],
 	])(
-		"takes the capacity of batches of up to %d, not of the timed %j",
-		async (maxBatch, batches, expected) => {
-			const head = { serviceMs: [10, 11, 12, 13] };
+		"takes the capacity of batches of %d where %j are timed and take %j ms",
+		async (maxBatch, batches, serviceMs, expected) => {
+			const head = { serviceMs };
 			const [load] = await measured({ head, batches, maxBatch });
 			expect(load).toMatchObject({ batches, maxBatch });
 			expect(load!.points[0]!.ratePerSecond).toBeCloseTo(expected, 0);
