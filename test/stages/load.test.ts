@@ -271,5 +271,8 @@ suite("measureTogether", () => {
 		});
 		expect(b).toMatchObject({ model: "b", base: { aloneMs: close(4) }, head: { aloneMs: close(6) } });
 		expect(b!.beside).toMatch(/^a\//);
+		const shortest = { ...input, measure: { ...input.measure, load: { ...load, durationMs: 1 } } };
+		for await (const { together = [] } of measureTogether(shortest, ports))
+			for (const { base } of together) expect(base!.togetherMs).toBeGreaterThan(0);
 	});
 });
