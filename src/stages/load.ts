@@ -58,7 +58,8 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 			spec.model.name === model && spec.engine.name === engine && workload.config.name === name;
 		return workloads.find(isOne) ?? [];
 	});
-	const timed = members.at(-1);
+	const largest = members.at(-1);
+	const timed = largest && withoutBase(largest, members);
 	const [minBatch] = batches;
 	if (isPart || timed === undefined || minBatch === undefined) return null;
 	const batched = timed.inputs.filter(({ name, shape }) =>
@@ -71,6 +72,11 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput): T
 	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs, graph };
 	const served = new Set(batches.map((batch) => Math.min(batch, maxBatch)));
 	return { head: timed.head, load, timed, batches: [...served], request };
+}
+
+/** If its engine does not take all sizes. */
+function withoutBase({ base, ...head }: TimedWorkload, members: readonly TimedWorkload[]): TimedWorkload {
+	return base && members.every((one) => one.base) ? { base, ...head } : head;
 }
 
 /** Each size of batch has one, and a context with its memory. */

@@ -40,6 +40,8 @@ interface Asked {
 	base?: Partial<FakePlan>;
 	head: Partial<FakePlan>;
 	batches?: number[];
+	/** A batch that the base's engine does not take. */
+	isNew?: number;
 	maxBatch?: number;
 	slo?: { p99Ms: number; ratePerSecond: number };
 	arrivals?: Arrivals;
@@ -60,6 +62,7 @@ async function measured({
 	base,
 	head,
 	batches = [1],
+	isNew,
 	maxBatch,
 	slo,
 	arrivals = "poisson",
@@ -74,7 +77,8 @@ async function measured({
 		const own = { ...level, name: `batch ${batch}` };
 		const workload = { id: `net/engine/${own.name}`, engineId: spec!.id, config: own };
 		const inputs = [{ name: "x", dtype: "float32", shape: [batch, 2], fill: "normal" }] as const;
-		return { workload, ...sides, inputs, firstArms: ["base", "head", "head", "base", "head"] };
+		const taken = batch === isNew ? { head: sides.head } : sides;
+		return { workload, ...taken, inputs, firstArms: ["base", "head", "head", "base", "head"] };
 	});
 	const rows = workloads.map(({ workload, inputs: [input] }): WorkloadResult => {
 		const latency = buildComparison({ base: 10, head: 10, interval: [0, 0] });
@@ -148,6 +152,15 @@ suite("measureLoads", () => {
 			expect(load!.points[0]!.head!.p99Ms).toBeLessThan(100);
 		},
 	);
+
+	it.each([1, 4])("measures no base that takes no batch of %d", async (isNew) => {
+		const serviceMs = [10, 11, 12, 13];
+		const sides = { base: { serviceMs }, head: { serviceMs } };
+		const loads = await measured({ ...sides, batches: [1, 4], isNew, durationMs: 20 });
+		expect(loads).toMatchObject([
+			{ batches: [1, 4], points: [{ base: null, comparison: { verdict: "missing" } }] },
+		]);
+	});
 
 	it("launches kernels one by one where each size of batch would be a graph too many", async () => {
 		const profiles = [{ x: [1, 17, 17].map((batch) => [batch, 2]) }];

@@ -48,13 +48,13 @@ export function loadsOf(
 		const times = timesOf(row);
 		return times === null ? [] : [{ row, times }];
 	});
-	const groups = groupBy(timed, ({ row, times }) => {
+	const groups = groupBy(timed, ({ row }) => {
 		const rest = Object.entries(row.shapes)
 			.map(([name, sizes]) => [name, sizes.slice(1)])
 			.sort();
 		// The first axis may be a sequence.
 		const others = Object.entries(levelOf(row)?.dims ?? {}).filter(([name]) => otherLabels.test(name));
-		return JSON.stringify([row.model, row.engine, rest, others, sloOf(row), times.base === null]);
+		return JSON.stringify([row.model, row.engine, rest, others, sloOf(row)]);
 	});
 	return [...groups.values()].flatMap((group) => {
 		const slo = sloOf(group[0].row);
@@ -156,7 +156,8 @@ function loadOf(members: readonly Member[], serverOf: ServerOf, slo: ServiceLeve
 	const [first] = members;
 	if (first === undefined) throw new RangeError("a load without a workload");
 	const { model, engine } = first.row;
-	const base = first.times.base === null ? null : serverOf("base");
+	// A size that only the head takes is part of its server, and of none of the base.
+	const base = members.some(({ times }) => times.base === null) ? null : serverOf("base");
 	const [head, low, high] = [serverOf("head"), serverOf("low"), serverOf("high")];
 	const capacity = (base ?? head).capacity;
 	const p99 = (server: Server, rate: number) => server.at(rate)?.p99Ms ?? null;

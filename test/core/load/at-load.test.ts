@@ -105,6 +105,18 @@ describe("loadsOf", () => {
 		expect(few).toMatchObject({ maxBatch: 4, capacityPerSecond: expect.closeTo(4000 / (1 + 3 / 7), 6) });
 	});
 
+	it("a size that only the head takes is one of its batcher, which then has no base", () => {
+		const rows = [slow, row("eight", [8, 3], { base: 2 }), row("sixteen", [16, 3], { base: null })];
+		const loads = loadsOf(rows, none);
+		expect(loads.map(({ batches, points }) => [batches, points[0]!.base === null])).toEqual([
+			[undefined, false],
+			[undefined, false],
+			[undefined, true],
+			[[1, 8, 16], true],
+		]);
+		expect(judge("{ p99: 14ms, rate: 2000/s }", rows)).toMatchObject([{ status: "pass", engine: "plain" }]);
+	});
+
 	it("a simulated batcher of one waits as long as M/D/1, up to 97 % load", () => {
 		const slo = { p99Ms: 1000, ratePerSecond: 970 / 1.03 };
 		const rows = [slow, row("eight", [8, 3], { base: 2 })];
