@@ -212,14 +212,13 @@ function cutPositions(
 	for (const [axis, size] of tensor.shape.entries()) {
 		const name = declared?.[axis] ?? null;
 		const [long = size, short] = [whole?.[axis], without?.[axis]];
-		// A fixed size belongs to another axis; another name may have been chosen by the exporter.
-		const isOther =
-			name !== positions.axis && (typeof name === "number" || (size !== padded && size !== counted));
-		const isWhole = short === undefined ? size < counted || isOther : short === long;
+		// Without a run of the counted ones alone, a fixed size belongs to another axis, and any other may be theirs.
+		const isWhole =
+			short === undefined ? typeof name === "number" && name !== positions.axis : short === long;
 		if (axis === rowsAxis || isWhole) continue;
 		// Several positions may have become one.
-		const kept = short === undefined ? counted : Math.min(short, Math.floor((long * counted) / padded));
-		cut = cut && pick(cut, axis, upTo(kept));
+		const kept = Math.min(short ?? size, Math.floor((long * counted) / padded));
+		cut = cut && pick(cut, axis, upTo(Math.max(1, kept)));
 	}
 	return cut;
 }
