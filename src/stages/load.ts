@@ -92,16 +92,16 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts): 
 	const { looks, load: settings } = input.measure;
 	const closed = { arm: timed.base ? "base" : "head", pair: 0 } as const;
 	const { serviceMs } = await serve(target, closed, { schedules: [], input, ports });
-	const points = pointsOf(input, {
-		capacity: (1000 * (batches.at(-1) ?? NaN)) / (serviceMs.at(-1) ?? NaN),
-		slo: load.slo?.ratePerSecond,
-	});
+	const capacity = (1000 * (batches.at(-1) ?? NaN)) / (serviceMs.at(-1) ?? NaN);
+	const points = pointsOf(input, { capacity, slo: load.slo?.ratePerSecond });
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
 	const judge = (runs: readonly ServedRun[]) =>
 		points.map((at, index) => judgePoint(at, { runs, index }, options));
 	const run = async (at: Paired): Promise<ServedRun> => {
-		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
+		const schedules = points.map((point) =>
+			scheduleAt(point.ratePerSecond, { seed: at.pair + 1, capacity, input }),
+		);
 		const served = await serve(target, at, { schedules, input, ports });
 		const alone = batches.map((batch, index) => ({ batch, ms: served.serviceMs[index] ?? NaN }));
 		const expectedMs = schedules.map((arrivalsMs) => expectedP99Ms({ ...request, arrivalsMs }, alone));
@@ -132,9 +132,15 @@ function pointsOf(
 	return slo === undefined ? [usual] : [usual, { share: null, ratePerSecond: slo }];
 }
 
-function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }) {
-	const wanted = Math.round((perSecond * input.measure.load.durationMs) / 1000);
-	const count = Math.min(mostRequests, Math.max(leastRequests, wanted));
+function scheduleAt(
+	perSecond: number,
+	{ seed, capacity, input }: { seed: number; capacity: number; input: LoadInput },
+) {
+	const { load, timeoutMs } = input.measure;
+	const wanted = Math.round((perSecond * load.durationMs) / 1000);
+	// Of a slow engine, fewer than bound its P99; a quarter of the limit leaves room for another rate and a slower head.
+	const most = Math.floor((Math.min(perSecond, capacity) * timeoutMs) / 4000);
+	const count = Math.max(2, Math.min(most, mostRequests, Math.max(leastRequests, wanted)));
 	return schedule(input.arrivals, { seed, count, perSecond });
 }
 

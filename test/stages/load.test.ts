@@ -153,6 +153,15 @@ suite("measureLoads", () => {
 		},
 	);
 
+	it("sends an engine no more requests than it serves within the limit of a process", async () => {
+		const slo = { p99Ms: 50, ratePerSecond: 1000 };
+		const [load] = await measured({ head: { serviceMs: [2000] }, slo });
+		// 0.4 and 0.5 a second, a quarter of ten minutes, three runs.
+		const close = (count: number) => ({ head: { requests: expect.closeTo(count, -1) } });
+		expect(load!.points).toMatchObject([close(3 * 60), close(3 * 75)]);
+		expect(load!.points[1]!.head!.p99Ms).toBeLessThan(150_000);
+	});
+
 	it.each([1, 4])("measures no base that takes no batch of %d", async (isNew) => {
 		const serviceMs = [10, 11, 12, 13];
 		const sides = { base: { serviceMs }, head: { serviceMs } };
