@@ -138,7 +138,7 @@ function scheduleAt(
 ) {
 	const { load, timeoutMs } = input.measure;
 	const wanted = Math.round((perSecond * load.durationMs) / 1000);
-	// Of a slow engine, fewer than bound its P99; a quarter of the limit leaves room for another rate and a slower head.
+	// Even if a slow engine then gets too few for bounds; a quarter leaves room for another rate and a slower head.
 	const most = Math.floor((Math.min(perSecond, capacity) * timeoutMs) / 4000);
 	const count = Math.max(2, Math.min(most, mostRequests, Math.max(leastRequests, wanted)));
 	return schedule(input.arrivals, { seed, count, perSecond });

@@ -141,7 +141,10 @@ function measuredStatus({ p99Ms }: ServiceLevel, { p99: { lowMs, highMs } }: Mea
 
 function measuredMessage({ p99Ms, ratePerSecond }: ServiceLevel, head: MeasuredSide) {
 	const bounds = boundsText(head.p99);
-	const more = head.p99.highMs === null ? " A longer `measure.load.duration` gives an upper bound." : "";
+	const more =
+		head.p99.highMs === null
+			? " A longer `measure.load.duration`, for a slow engine with a longer `measure.timeout`, gives an upper bound."
+			: "";
 	return `Measured at ${formatGate.rate(ratePerSecond)}: P99 ${formatMs(head.p99Ms)} (${bounds}) of ${formatCount(head.requests)} requests; allowed at most ${formatMs(p99Ms)}.${more}`;
 }
 
