@@ -58,7 +58,8 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput) {
 			spec.model.name === model && spec.engine.name === engine && workload.config.name === name;
 		return workloads.find(isOne) ?? [];
 	});
-	const timed = members.at(-1);
+	const largest = members.at(-1);
+	const timed = largest && withoutBase(largest, members);
 	const [minBatch] = batches;
 	if (isPart || timed === undefined || minBatch === undefined) return null;
 	const batched = timed.inputs.filter(({ name, shape }) =>
@@ -71,6 +72,11 @@ function targetOf(load: LoadResult, { loads, workloads, measure }: LoadInput) {
 	const request = { batched: batched.map(({ name }) => name), minBatch, maxBatch, maxDelayMs, graph };
 	const served = new Set(batches.map((batch) => Math.min(batch, maxBatch)));
 	return { head: timed.head, load, timed, batches: [...served], request };
+}
+
+/** If its engine does not take all sizes. */
+function withoutBase({ base, ...head }: TimedWorkload, members: readonly TimedWorkload[]): TimedWorkload {
+	return base && members.every((one) => one.base) ? { base, ...head } : head;
 }
 
 /** Each size of batch has one, and a context with its memory. */
@@ -86,16 +92,16 @@ async function measureLoad(target: Target, input: LoadInput, ports: LoadPorts) {
 	const { looks, load: settings } = input.measure;
 	const closed = { arm: timed.base ? "base" : "head", pair: 0 } as const;
 	const { serviceMs } = await serve(target, closed, { schedules: [], input, ports });
-	const points = pointsOf(input, {
-		capacity: Math.max(...batches.map((batch, index) => (1000 * batch) / (serviceMs[index] ?? NaN))),
-		slo: load.slo?.ratePerSecond,
-	});
+	const capacity = (1000 * (batches.at(-1) ?? NaN)) / (serviceMs.at(-1) ?? NaN);
+	const points = pointsOf(input, { capacity, slo: load.slo?.ratePerSecond });
 	const { warn, fail = 0.1 } = timed.workload.config.gates.p99;
 	const options = { minimalEffect: warn ?? fail, looks, share: 1 / input.family };
 	const judge = (runs: readonly ServedRun[]) =>
 		points.map((at, index) => judgePoint(at, { runs, index }, options));
 	const run = async (at: Paired): Promise<ServedRun> => {
-		const schedules = points.map((point) => scheduleAt(point.ratePerSecond, { seed: at.pair + 1, input }));
+		const schedules = points.map((point) =>
+			scheduleAt(point.ratePerSecond, { seed: at.pair + 1, capacity, input }),
+		);
 		const served = await serve(target, at, { schedules, input, ports });
 		const alone = batches.map((batch, index) => ({ batch, ms: served.serviceMs[index] ?? NaN }));
 		const expectedMs = schedules.map((arrivalsMs) => expectedP99Ms({ ...request, arrivalsMs }, alone));
@@ -126,9 +132,15 @@ function pointsOf(
 	return slo === undefined ? [usual] : [usual, { share: null, ratePerSecond: slo }];
 }
 
-function scheduleAt(perSecond: number, { seed, input }: { seed: number; input: LoadInput }) {
-	const wanted = Math.round((perSecond * input.measure.load.durationMs) / 1000);
-	const count = Math.min(mostRequests, Math.max(leastRequests, wanted));
+function scheduleAt(
+	perSecond: number,
+	{ seed, capacity, input }: { seed: number; capacity: number; input: LoadInput },
+) {
+	const { load, timeoutMs } = input.measure;
+	const wanted = Math.round((perSecond * load.durationMs) / 1000);
+	// Even if a slow engine then gets too few for bounds; a quarter leaves room for another rate and a slower head.
+	const most = Math.floor((Math.min(perSecond, capacity) * timeoutMs) / 4000);
+	const count = Math.max(2, Math.min(most, mostRequests, Math.max(leastRequests, wanted)));
 	return schedule(input.arrivals, { seed, count, perSecond });
 }
 

@@ -74,7 +74,7 @@ async function runOnce(
 	arm: Arm,
 	{ input, ports }: { input: MeasureInput; ports: { observe: Observe } },
 ) {
-	const atOnceMs = Math.round(shareOfRun * input.measure.load.durationMs);
+	const atOnceMs = Math.ceil(shareOfRun * input.measure.load.durationMs);
 	const cases = [
 		{ id: "own", inputs: tensorsOf(inputsOf(own, arm)) },
 		{ id: "beside", inputs: tensorsOf(inputsOf(other, arm)), ofBeside: true as const },

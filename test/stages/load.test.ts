@@ -40,6 +40,8 @@ interface Asked {
 	base?: Partial<FakePlan>;
 	head: Partial<FakePlan>;
 	batches?: number[];
+	/** A batch that the base's engine does not take. */
+	isNew?: number;
 	maxBatch?: number;
 	slo?: { p99Ms: number; ratePerSecond: number };
 	arrivals?: Arrivals;
@@ -60,6 +62,7 @@ async function measured({
 	base,
 	head,
 	batches = [1],
+	isNew,
 	maxBatch,
 	slo,
 	arrivals = "poisson",
@@ -74,7 +77,8 @@ async function measured({
 		const own = { ...level, name: `batch ${batch}` };
 		const workload = { id: `net/engine/${own.name}`, engineId: spec!.id, config: own };
 		const inputs = [{ name: "x", dtype: "float32", shape: [batch, 2], fill: "normal" }] as const;
-		return { workload, ...sides, inputs, firstArms: ["base", "head", "head", "base", "head"] };
+		const taken = batch === isNew ? { head: sides.head } : sides;
+		return { workload, ...taken, inputs, firstArms: ["base", "head", "head", "base", "head"] };
 	});
 	const rows = workloads.map(({ workload, inputs: [input] }): WorkloadResult => {
 		const latency = buildComparison({ base: 10, head: 10, interval: [0, 0] });
@@ -135,18 +139,37 @@ suite("measureLoads", () => {
 	});
 
 	it.each([
-		[2, [1, 4], 0.8 * (2000 / 11)],
-		[2, [3, 4], 0.8 * (2000 / 12)],
+		[2, [1, 4], [10, 11, 12, 13], 0.8 * (2000 / 11)],
+		[2, [3, 4], [10, 11, 12, 13], 0.8 * (2000 / 12)],
+		[4, [1, 3, 4], [10, 11, 12, 24], 0.8 * (4000 / 24)],
 	])(
-		"takes the capacity of batches of up to %d, not of the timed %j",
-		async (maxBatch, batches, expected) => {
-			const head = { serviceMs: [10, 11, 12, 13] };
+		"takes the capacity of batches of %d where %j are timed and take %j ms",
+		async (maxBatch, batches, serviceMs, expected) => {
+			const head = { serviceMs };
 			const [load] = await measured({ head, batches, maxBatch });
 			expect(load).toMatchObject({ batches, maxBatch });
 			expect(load!.points[0]!.ratePerSecond).toBeCloseTo(expected, 0);
 			expect(load!.points[0]!.head!.p99Ms).toBeLessThan(100);
 		},
 	);
+
+	it("sends an engine no more requests than it serves within the limit of a process", async () => {
+		const slo = { p99Ms: 50, ratePerSecond: 1000 };
+		const [load] = await measured({ head: { serviceMs: [2000] }, slo });
+		// 0.4 and 0.5 a second, a quarter of ten minutes, three runs.
+		const close = (count: number) => ({ head: { requests: expect.closeTo(count, -1) } });
+		expect(load!.points).toMatchObject([close(3 * 60), close(3 * 75)]);
+		expect(load!.points[1]!.head!.p99Ms).toBeLessThan(150_000);
+	});
+
+	it.each([1, 4])("measures no base that takes no batch of %d", async (isNew) => {
+		const serviceMs = [10, 11, 12, 13];
+		const sides = { base: { serviceMs }, head: { serviceMs } };
+		const loads = await measured({ ...sides, batches: [1, 4], isNew, durationMs: 20 });
+		expect(loads).toMatchObject([
+			{ batches: [1, 4], points: [{ base: null, comparison: { verdict: "missing" } }] },
+		]);
+	});
 
 	it("launches kernels one by one where each size of batch would be a graph too many", async () => {
 		const profiles = [{ x: [1, 17, 17].map((batch) => [batch, 2]) }];
@@ -270,5 +293,8 @@ suite("measureTogether", () => {
 		});
 		expect(b).toMatchObject({ model: "b", base: { aloneMs: close(4) }, head: { aloneMs: close(6) } });
 		expect(b!.beside).toMatch(/^a\//);
+		const shortest = { ...input, measure: { ...input.measure, load: { ...load, durationMs: 1 } } };
+		for await (const { together = [] } of measureTogether(shortest, ports))
+			for (const { base } of together) expect(base!.togetherMs).toBeGreaterThan(0);
 	});
 });

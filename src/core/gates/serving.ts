@@ -148,7 +148,10 @@ function measuredStatus({ p99Ms }: ServiceLevel, { p99: { lowMs, highMs } }: Mea
 
 function measuredMessage({ p99Ms, ratePerSecond }: ServiceLevel, head: MeasuredSide) {
 	const bounds = boundsText(head.p99);
-	const more = head.p99.highMs === null ? " A longer `measure.load.duration` gives an upper bound." : "";
+	const more =
+		head.p99.highMs === null
+			? " A longer `measure.load.duration`, for a slow engine with a longer `measure.timeout`, gives an upper bound."
+			: "";
 	return `Measured at ${formatGate.rate(ratePerSecond)}: P99 ${formatMs(head.p99Ms)} (${bounds}) of ${formatCount(head.requests)} requests; allowed at most ${formatMs(p99Ms)}.${more}`;
 }
 
@@ -162,7 +165,8 @@ function computedMessage(
 		headMs === null
 			? "more requests than it answers"
 			: `P99 ${formatMs(headMs)} (${text(lowMs)} to ${text(highMs)})`;
-	const batched = load.batches === undefined ? "" : `, in batches of up to ${load.batches.at(-1)}`;
+	const batched =
+		load.batches === undefined ? "" : `, in batches of up to ${load.maxBatch ?? load.batches.at(-1)}`;
 	const before = base === null ? "" : ` (base: ${formatGate.rate(base)})`;
 	return `At ${formatGate.rate(ratePerSecond)}${batched}: ${found}; allowed at most ${formatMs(p99Ms)}, which holds up to ${formatGate.rate(head)}${before}.`;
 }

@@ -105,6 +105,44 @@ describe("loadsOf", () => {
 		expect(few).toMatchObject({ maxBatch: 4, capacityPerSecond: expect.closeTo(4000 / (1 + 3 / 7), 6) });
 	});
 
+	it("a size that only the head takes is one of its batcher, which then has no base", () => {
+		const rows = [slow, row("eight", [8, 3], { base: 2 }), row("sixteen", [16, 3], { base: null })];
+		const loads = loadsOf(rows, none);
+		expect(loads.map(({ batches, points }) => [batches, points[0]!.base === null])).toEqual([
+			[undefined, false],
+			[undefined, false],
+			[undefined, true],
+			[[1, 8, 16], true],
+		]);
+		expect(judge("{ p99: 14ms, rate: 2000/s }", rows)).toMatchObject([{ status: "pass", engine: "plain" }]);
+	});
+
+	it("a simulated batcher of one waits as long as M/D/1, up to 97 % load", () => {
+		const slo = { p99Ms: 1000, ratePerSecond: 970 / 1.03 };
+		const rows = [slow, row("eight", [8, 3], { base: 2 })];
+		const batching = { maxBatch: 1, maxDelayMs: 0 };
+		const batcher = loadsOf(rows, () => ({ gates: { slo }, dims: {} }), batching).at(-1);
+		for (const { share, base } of batcher?.points ?? [])
+			expect(base!.p99Ms / md1(share).quantile(0.99)).toBeCloseTo(1, 1);
+		expect(batcher!.slo!.headMs! / (1.03 * md1(0.97).quantile(0.99))).toBeCloseTo(1, 1);
+	});
+
+	it("a batcher whose largest batch is slow has the capacity of that batch: there its queue would grow without end", () => {
+		const rows = [slow, row("eight", [8, 3], { base: 2 }), row("nine", [9, 3], { base: 3.6 })];
+		const batcher = loadsOf(rows, none).at(-1);
+		expect(batcher?.capacityPerSecond).toBeCloseTo(2500, 6);
+		expect(batcher?.points.at(-1)?.base?.p99Ms).toBeLessThan(20);
+	});
+
+	it("a batcher that waits for requests keeps a limit at high rates that it misses at low ones", () => {
+		const rows = [row("one", [1, 3], { base: 10 }), row("eight", [8, 3], { base: 13 })];
+		const slo = { p99Ms: 45, ratePerSecond: 280 };
+		const batching = { maxBatch: 4, maxDelayMs: 60 };
+		const found = loadsOf(rows, () => ({ gates: { slo }, dims: {} }), batching).at(-1)?.slo;
+		expect(found?.headMs).toBeLessThan(45);
+		expect(found?.mostPerSecond.head).toBeGreaterThan(280);
+	});
+
 	it("a new workload has the range of its runs, and shares of its own capacity", () => {
 		const run = (medianMs: number) =>
 			({ arm: "head", pair: 0, order: 0, state: "ok", wallMs: 1, medianMs }) as const;
@@ -147,6 +185,16 @@ describe("judgeSlo", () => {
 		const rows = [slow, row("eight", [8, 3], { base: 2 })];
 		expect(judge("{ p99: 14ms, rate: 1500/s }", rows)).toMatchObject([{ status: "pass", engine: "plain" }]);
 		expect(judge("{ p99: 14ms, rate: 1500/s }", rows)[0]?.workload).toBeUndefined();
+	});
+
+	it("names the largest batch that measure.load allows", () => {
+		const rows = [slow, row("eight", [8, 3], { base: 2 })];
+		const config = buildConfig("gates: { slo: { p99: 14ms, rate: 1500/s } }");
+		const level = config.models[0]!.engines[0]!.workloads[0]!;
+		const loads = loadsOf(rows, () => level, { maxBatch: 4, maxDelayMs: 0 });
+		expect(judgeSlo(slow, level, { config, loads, measured: [] })[0]?.message).toContain(
+			"in batches of up to 4:",
+		);
 	});
 
 	it("several streams leave it open, as the gate for open comparisons says", () => {

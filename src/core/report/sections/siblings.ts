@@ -206,7 +206,7 @@ function cliffLines({ dim, points, part, model, engine }: SweepResult) {
 		.slice(0, maxCliffs)
 		.map(({ low, high, head, base }) => {
 			const ofBase = base === null ? "" : ` (base: ${formatTimes(base)})`;
-			return `${name}: ${cleanName(dim)} ${high} costs ${formatTimes(head)} of ${dim} ${low}${ofBase}.`;
+			return `${name}: ${cleanName(dim)} ${high} costs ${formatTimes(head)} of ${cleanName(dim)} ${low}${ofBase}.`;
 		});
 }
 

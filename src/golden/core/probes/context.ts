@@ -107,7 +107,8 @@ export interface Comparison {
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
-	positions?: { axis: string | number; counted: number; padded: number };
+	/** `alone`: the case of the counted ones without padding. */
+	positions?: { axis: string | number; counted: number; padded: number; alone: string | undefined };
 	isRepeated?: true;
 	/** At a size that the profile holds, but that was not given. */
 	isBetween?: boolean;

@@ -142,7 +142,8 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 	return Object.keys(expected.outputs).flatMap((output): Measure[] => {
 		const own = noise.get(output);
 		if (own !== undefined && isUnsteady(own)) return [];
-		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
+		const outputs = { expected: expected.outputs, got: got.outputs };
+		const views = viewsOf(output, comparison, { plan, answers }, outputs);
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
 		// Nothing but chance moves what the same kernels make of the same row.
@@ -168,7 +169,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise, explained
 function viewsOf(
 	output: string,
 	comparison: Comparison,
-	plan: ProbePlan,
+	{ plan, answers }: Pick<Context, "plan" | "answers">,
 	outputs: { expected: Tensors; got: Tensors },
 ) {
 	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
@@ -182,30 +183,42 @@ function viewsOf(
 	const place = Math.max(0, batch?.dim == null ? 0 : (declared?.indexOf(batch.dim) ?? 0));
 	const fits = sides.every((side) => side.batch !== null && side.tensor?.shape[place] === side.batch);
 	const axis = batch !== null && fits ? place : null;
+	const { positions } = comparison;
+	const alone = answers.get(positions?.alone ?? "");
+	const without = alone?.state === "done" ? own(alone.outputs, output)?.shape : undefined;
+	const sizes = { whole: outputs.expected[output]?.shape, without };
 	const [expected, got] = sides.map(({ tensor, rows }) => {
-		const cut = tensor === undefined ? null : cutPositions(tensor, declared, axis, comparison.positions);
+		const cut = tensor === undefined ? null : cutPositions(tensor, declared, axis, { positions, sizes });
 		if (cut === null || rows === null) return cut;
 		return axis === null ? null : pick(cut, axis, rows);
 	});
 	return expected == null || got == null ? null : { expected, got, axis };
 }
 
+type Cut = Pick<Comparison, "positions"> & {
+	/** Of the output with padding, and without if that ran. */
+	sizes: Partial<Record<"whole" | "without", readonly number[]>>;
+};
+
 function cutPositions(
 	tensor: Tensor,
 	declared: readonly OnnxDim[] | null,
 	rowsAxis: number | null,
-	positions: Comparison["positions"],
+	{ positions, sizes: { whole, without } }: Cut,
 ) {
 	if (positions === undefined) return tensor;
 	const { counted, padded } = positions;
 	let cut: Tensor | null = tensor;
 	for (const [axis, size] of tensor.shape.entries()) {
 		const name = declared?.[axis] ?? null;
-		// A fixed size belongs to another axis; another name may have been chosen by the exporter.
-		const isOther =
-			name !== positions.axis && (typeof name === "number" || (size !== padded && size !== counted));
-		if (axis === rowsAxis || size < counted || isOther) continue;
-		cut = cut && pick(cut, axis, upTo(counted));
+		const [long = size, short] = [whole?.[axis], without?.[axis]];
+		// Without a run of the counted ones alone, a fixed size belongs to another axis, and any other may be theirs.
+		const isWhole =
+			short === undefined ? typeof name === "number" && name !== positions.axis : short === long;
+		if (axis === rowsAxis || isWhole) continue;
+		// Several positions may have become one.
+		const kept = Math.min(short ?? size, Math.floor((long * counted) / padded));
+		cut = cut && pick(cut, axis, upTo(Math.max(1, kept)));
 	}
 	return cut;
 }

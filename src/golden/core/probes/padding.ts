@@ -5,6 +5,7 @@ import { compareViews, composeBatch, type ProbeContext, type ProbeRequest, pick,
 import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
+const positionLabels = /seq|len|time|frame|token|step/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
 interface Marker {
@@ -32,13 +33,13 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 	const [zeros, others] = [send("zeros"), send("others")];
 	if ([...places.keys()].every((name) => hasSameData(zeros.inputs[name], others.inputs[name])))
 		return "No input holds values that could fill the padding.";
+	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
+	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
 	const shared = batch === null ? null : upTo(batch);
 	const compare = (arithmetic: "same" | "other", { id }: typeof zeros) => ({
 		...compareViews(arithmetic, [zeros.id, shared], [id, shared]),
-		positions: { axis, counted, padded: size },
+		positions: { axis, counted, padded: size, alone: none[0]?.id },
 	});
-	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
-	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
 	return {
 		cases: [zeros, others, ...none],
 		comparisons: [compare("same", others), ...none.map((alone) => compare("other", alone))],
@@ -58,7 +59,7 @@ function findMarker(context: ProbeContext) {
 	const last = input.axes.length - 1;
 	const axis = isMask
 		? input.axes[last === rowAxis(input.name) ? -1 : last]
-		: holder && positionAxes(holder)[0];
+		: axisOfPositions(holder ? positionAxes(holder) : []);
 	if (typeof axis !== "string" && typeof axis !== "number")
 		return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
 	const places = new Map<string, number>();
@@ -67,6 +68,12 @@ function findMarker(context: ProbeContext) {
 		if (place >= 0) places.set(name, place);
 	}
 	return { isMask, input, axis, places };
+}
+
+/** Not that of features, which may stand first. */
+function axisOfPositions(axes: ProbeInput["axes"]) {
+	const open = axes.filter((axis) => typeof axis === "string");
+	return open.find((name) => positionLabels.test(name)) ?? open[0] ?? (axes.length > 1 ? undefined : axes[0]);
 }
 
 /** Some frameworks set the mask for padding, so only names that mark counted positions are guessed. */

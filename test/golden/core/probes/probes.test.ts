@@ -217,6 +217,36 @@ describe("planProbes", () => {
 		else expect(plan.cases.map(({ id }) => id).filter((id) => id.startsWith("padding"))).toEqual(expected);
 	});
 
+	it.each<[ProbeInput["axes"], number[] | RegExp]>([
+		[
+			["batch", 80, "seq"],
+			[2, 80, 4],
+		],
+		[
+			["batch", "features", "seq"],
+			[2, 3, 4],
+		],
+		[
+			["batch", "seq", 80],
+			[2, 4, 80],
+		],
+		[
+			["batch", 8],
+			[2, 8],
+		],
+		[["batch", 80, 64], /has no axis of positions/],
+	])("takes for positions what is no feature: %j", (axes, expected) => {
+		const inputs = [input("x", axes), length("length")];
+		const sized = [{ ...profiles[0]!, features: range(3, 3, 3) }];
+		const { cases, probes } = ask(subject({ profiles: sized, inputs }), ["padding"]);
+		if (expected instanceof RegExp)
+			expect(probes[0]).toMatchObject({ state: "skipped", why: matching(expected) });
+		else {
+			const last = cases.filter(({ id }) => id.startsWith("padding")).at(-1)!;
+			expect(last.inputs["x"]!.shape).toEqual(expected);
+		}
+	});
+
 	it("keeps what counts and changes only the padding", () => {
 		const plan = ask(subject({ profiles, inputs: [ids, mask("attention_mask")] }), ["padding"]);
 		const values = (id: string, name: string) => {
@@ -248,6 +278,31 @@ describe("judgeProbes", () => {
 			}),
 			{ numRuns: 20 },
 		);
+	});
+
+	it.each([
+		["their own", 0, "agrees", range(4, 20, 20)],
+		["the padding", 1, "differs", range(4, 20, 20)],
+		["their own", 0, "agrees", range(20, 20, 20)],
+		["the padding", 1, "differs", range(20, 20, 20)],
+	])("compares frames of several positions that read %s", (_, leak, state, time) => {
+		const x = input("x", ["batch", "time"]);
+		const length = input("length", ["batch"], { dtype: "int64" });
+		const profiles = [{ batch: range(1, 2, 2), time }];
+		const outputs = [{ name: "y", axes: ["batch", "frames"] }];
+		const plan = ask(subject({ inputs: [x, length], outputs, profiles }), ["padding"]);
+		const answers = plan.cases.map(({ id, inputs }): [string, ProbeAnswer] => {
+			const { shape, data } = inputs["x"]!;
+			const [rows, width] = shape as [number, number];
+			const values = float64Reader(inputs["x"]!)(0, data.length / 4);
+			const frames = Math.ceil(width / 4);
+			const y = upTo(rows * frames).map((at) => {
+				const row = Math.floor(at / frames) * width;
+				return values[row + 4 * (at % frames)]! + leak * values[row + width - 1]!;
+			});
+			return [id, { state: "done", outputs: { y: float32(y, [rows, frames]) } }];
+		});
+		expect(states(judgeProbes(plan, new Map(answers), rule))).toEqual({ padding: state });
 	});
 
 	it("finds rows that mix in a quantised network that rounding moves far", () => {
