@@ -1,4 +1,4 @@
-import{U as e}from"./core-config-parse.js";var t=e();const n={lineWidth:0,verifyAliasOrder:!1};function r(e,n){let r=(0,t.parseDocument)(e),a=i(r.contents,`models`)?.value,s=(0,t.isMap)(a)?o(e,a):null;return s===null?l(r,n):c(e,s,n)}function i(e,n){return(0,t.isMap)(e)?e.items.find(({key:e})=>(0,t.isScalar)(e)&&e.value===n):void 0}function a(e,t,[n,r]){let i=e.slice(0,n),a=i===``||i.endsWith(`
+import{W as e}from"./core-config-parse.js";var t=e();const n={lineWidth:0,verifyAliasOrder:!1};function r(e,n){let r=(0,t.parseDocument)(e),a=i(r.contents,`models`)?.value,s=(0,t.isMap)(a)?o(e,a):null;return s===null?l(r,n):c(e,s,n)}function i(e,n){return(0,t.isMap)(e)?e.items.find(({key:e})=>(0,t.isScalar)(e)&&e.value===n):void 0}function a(e,t,[n,r]){let i=e.slice(0,n),a=i===``||i.endsWith(`
 `)?t:`\n${t}`;return i+(e.includes(`\r
 `)?a.replaceAll(`
 `,`\r
