@@ -11,12 +11,15 @@ import type { Measured, MetricOptions } from "./element-errors.ts";
  * class leads by most: a flip at a wide margin is a fault, at a narrow one noise.
  */
 export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
-	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
+	let [rows, agreeing, overlap, elements, below] = [0, 0, 0, 0, 0];
 	let worst = { at: -1, margin: -1 };
 	const visit: RowVisitor = (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
+		if (minScore !== null && !expected.some((value) => value >= minScore)) {
+			below += expected.length;
+			return;
+		}
 		elements += expected.length;
-		if (minScore !== null && !expected.some((value) => value >= minScore)) return;
 		const wanted = topIndices(expected, k);
 		const found = topIndices(got, k);
 		const missed = notIn(wanted, found);
@@ -33,8 +36,10 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 		if (margin > worst.margin) worst = { at, margin };
 	};
 	forEachRow(pair, axis, visit, originOf(pair.expected));
-	if (rows === 0 && elements > 0)
-		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${minScore}` };
+	if (rows === 0 && below > 0) {
+		const detail = `no row of the golden reaches ${minScore}`;
+		return { value: 1, elements: below, weight: 0, worstAt: -1, detail };
+	}
 	const value = rows === 0 ? NaN : agreeing / rows;
 	if (agreeing === rows) return { value, elements, worstAt: -1 };
 	const mean = k > 1 ? `, mean overlap ${Number((overlap / rows).toPrecision(4))}` : "";

@@ -42,6 +42,8 @@ export interface Measured {
 	/** NaN if the metric is not defined; NaN never passes. */
 	value: number;
 	elements: number;
+	/** In a mean over cases; by default the elements. */
+	weight?: number;
 	worstAt: number;
 	detail?: string;
 }

@@ -32,11 +32,12 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 			const measured = measure(pair, options);
 			const { value } = measured;
 			if (Number.isNaN(value) && measured.detail !== undefined) problem ??= `case ${id}: ${measured.detail}`;
-			if (measured.elements === 0) return;
-			const part = value * measured.elements;
+			const weight = measured.weight ?? measured.elements;
+			if (weight === 0) return;
+			const part = value * weight;
 			const whole = Math.round(part);
 			sum += Math.abs(part - whole) < countSlack && part > 0.5 ? whole : part;
-			elements += measured.elements;
+			elements += weight;
 			if (worst === null || (bound === "at-most" ? value > worst.value : value < worst.value))
 				worst = { value, id };
 		},

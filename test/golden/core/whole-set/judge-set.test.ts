@@ -116,6 +116,20 @@ it.each(tasks.coco.map((one, index) => ({ ...one, index })))(
 	},
 );
 
+it("one number over all cases counts only the rows that reach the score of top-k", () => {
+	const quiet = [0.1, 0.2];
+	const caseOf = (wanted: number[][], found: number[][]): Case => ({
+		expected: { y: float32(wanted.flat(), [wanted.length, 2]) },
+		got: { y: float32(found.flat(), [found.length, 2]) },
+	});
+	const topK: ComparatorSpec = { kind: "top-k", minScore: 0.5, tolerance: 0.6 };
+	const silent = caseOf([quiet, quiet], [quiet, quiet]);
+	const partly = caseOf([[0.9, 0], quiet, quiet], [[0, 0.9], quiet, quiet]);
+	const loud = caseOf([[0.9, 0]], [[0.9, 0]]);
+	expect(checkOf([silent, partly, loud], topK)).toMatchObject({ got: 0.5, pass: false });
+	expect(checkOf([silent, silent], topK)).toMatchObject({ got: "NaN", pass: false });
+});
+
 it("one number over all cases demands a share of what the golden itself reaches, if accuracy has no limit", () => {
 	const check = checkOf(casesOf(rows.cases), { kind: "accuracy" });
 	expect(check?.allowed).toBeCloseTo(rows.golden * 0.99, 12);
