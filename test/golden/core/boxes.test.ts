@@ -183,6 +183,25 @@ it.each([
 	},
 );
 
+it.each([NaN, Infinity])("no comparator of boxes hides a score or a corner of %s", (bad) => {
+	for (const kind of ["map", "box-iou"] as const)
+		for (const broken of [
+			[10, 10, 60, 60, bad, 1],
+			[10, bad, 60, 60, 0.9, 1],
+		] as const) {
+			const checks = check([broken, second, third], { comparators: [{ kind, tolerance: 0.1 }] });
+			expect(checks["non-finite"]).toMatchObject({ pass: false, sample: 0 });
+		}
+});
+
+it("boxes that equal the golden's keep a limit of 1", () => {
+	const boxes = [first, second];
+	expect(check(boxes, { comparators: [{ kind: "map", tolerance: 1 }] }, boxes).map).toMatchObject({
+		got: 1,
+		pass: true,
+	});
+});
+
 it("judgeCase reports which output is missing", () => {
 	const { scores: _, ...got } = separate(golden);
 	const verdict = judgeCase({ ...place, got });

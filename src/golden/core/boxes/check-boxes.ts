@@ -142,6 +142,8 @@ export function checkBoxes(
 		const check = markExisting(structuralCheck(spec.name, "shape", images), base === images);
 		return { checks: [check], compared: 0 };
 	}
+	const broken = brokenCheck(spec.name, images);
+	const isBrokenInBase = typeof base === "object" && brokenCheck(spec.name, base) !== null;
 	const boxes = images.reduce((sum, { expected }) => sum + expected.length, 0);
 	const comparators = boxComparators(spec).filter(({ scope }) => scope !== "set");
 	const checks = comparators.map((comparator) => {
@@ -166,7 +168,18 @@ export function checkBoxes(
 		const { value: ofBase } = measure(base);
 		return markExisting({ ...check, base: toNumeric(ofBase) }, !keepsLimit(ofBase, bound, allowed));
 	});
+	if (broken !== null) checks.unshift(markExisting(broken, isBrokenInBase));
 	return { checks, compared: boxes + images.length };
+}
+
+/** Pairs and mAP may leave out a box of NaN, or a NaN score. */
+function brokenCheck(output: string, images: readonly MatchedImage[]): GoldenCheck | null {
+	const isBroken = (box: Detection) => !Object.values(box).every(Number.isFinite);
+	const image = images.find(({ got }) => got.some(isBroken));
+	const box = image?.got.find(isBroken);
+	if (image === undefined || box === undefined) return null;
+	const detail = `the engine gave a box with NaN or infinity: ${describe(box)}`;
+	return { ...structuralCheck(output, "non-finite", detail), sample: image.image };
 }
 
 function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra") {

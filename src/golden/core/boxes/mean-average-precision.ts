@@ -4,7 +4,6 @@ import { type Detection, overlap } from "./match.ts";
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
-const spacing = 2 ** -52;
 
 /** Rounds as numpy's linspace, so that boxes at a threshold fall on the same side. */
 function spread(from: number, to: number, count: number) {
@@ -75,7 +74,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	for (const [rank, at] of order.entries()) {
 		if (((right[at] as number) >> bit) & 1) found += 1;
 		recalls[rank] = found / wanted;
-		precisions[rank] = found / (rank + 1 + spacing);
+		precisions[rank] = found / (rank + 1);
 	}
 	for (let i = precisions.length - 2; i >= 0; i -= 1)
 		precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);

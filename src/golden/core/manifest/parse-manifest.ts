@@ -177,6 +177,9 @@ function rowsOf(file: TensorFile, spec: ComparatorSpec) {
 	return elements / (shape[axisFromStart(spec.axis ?? -1, shape.length)] ?? 1);
 }
 
+/** The others pass an engine that gives no boxes. */
+const seesMissing: ReadonlySet<BoxComparatorSpec["kind"]> = new Set(["box-missing", "box-f1", "map"]);
+
 function* detectionRules({ detections, cases }: GoldenManifest) {
 	const names = new Set<string>();
 	for (const [index, spec] of (detections ?? []).entries()) {
@@ -187,6 +190,11 @@ function* detectionRules({ detections, cases }: GoldenManifest) {
 		yield* groupRules(spec, cases, pointer);
 		for (const [at, comparator] of (spec.comparators ?? []).entries())
 			yield* boxRules(comparator, `${pointer}/comparators/${at}`);
+		if (spec.comparators?.some(({ kind }) => seesMissing.has(kind)) === false) {
+			const kinds = spec.comparators.map(({ kind }) => kind).join(", ");
+			const expected = `a comparator that notices missing boxes: ${[...seesMissing].join(", ")}`;
+			yield problem(`${pointer}/comparators`, expected, kinds, "Add one.");
+		}
 	}
 }
 

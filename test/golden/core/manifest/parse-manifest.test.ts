@@ -173,6 +173,11 @@ it.each<[object, string, Around?]>([
 		"a limit above 0 and up to 1",
 		{ detections: { comparators: [{ kind: "box-iou", tolerance: 2 }] } },
 	],
+	[
+		maxAbs,
+		"missing boxes: box-missing, box-f1, map, got box-iou, box-extra",
+		{ detections: { comparators: [{ kind: "box-iou" }, { kind: "box-extra" }] } },
+	],
 ])("comparators of a manifest are refused: %j, %s", (comparator, words, options) => {
 	expect(problemOf(comparator, options)).toContain(words);
 });
