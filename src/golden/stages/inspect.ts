@@ -11,7 +11,7 @@ import type {
 import { defaultGates } from "../../core/config/config.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts";
-import { resolveComparators } from "../core/compare/comparators.ts";
+import { resolveComparators, sampleLabels } from "../core/compare/comparators.ts";
 import { outputsOf } from "../core/compare/judge.ts";
 import { metrics } from "../core/compare/registry.ts";
 import { coveredParts, partKey, type RoundingTable, tryOutputDefects } from "../core/record/defects/judge.ts";
@@ -149,7 +149,10 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 			return relativeL2 === undefined ? [] : [{ precision, relativeL2 }];
 		}),
 		group: group?.name,
-		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
+		limits:
+			group !== undefined || first === undefined
+				? []
+				: limitsOf(spec, { first, noise, labels: sampleLabels(manifest.cases, name) }),
 		proposal: proposeOutput({ tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
@@ -166,12 +169,20 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 
 function limitsOf(
 	spec: GoldenOutput | undefined,
-	expected: Tensor,
-	noise: Spread | undefined,
+	{
+		first: expected,
+		noise,
+		labels,
+	}: { first: Tensor; noise: Spread | undefined; labels: readonly number[] | undefined },
 ): InspectedLimit[] {
 	const byPrecision = shownPrecisions.map((precision) => ({
 		precision,
-		comparators: resolveComparators(spec, { expected, precision, relativeL2: defaultGates.relativeL2 }),
+		comparators: resolveComparators(spec, {
+			expected,
+			precision,
+			relativeL2: defaultGates.relativeL2,
+			labels,
+		}),
 	}));
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
 		const { kind, severity, slice, scope } = comparator;

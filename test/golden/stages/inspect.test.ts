@@ -20,6 +20,15 @@ it("inspect counts a defect below the recorded rounding as none that a golden co
 	expect(bf16?.missed).toEqual([]);
 });
 
+it("inspect shows the limit of accuracy by the golden's labels", async () => {
+	const labelled = manifestOfCases(cases, { y: { comparators: [{ kind: "accuracy" }] } });
+	for (const one of labelled.cases) Object.assign(one, { labels: { y: [3] } });
+	const again = [...cases.map(({ y }) => y)];
+	const ports = { files: allFiles as never, tensors: { read: async () => again.shift()! } };
+	const { outputs } = await inspect({ manifest: labelled, folder: "/golden" }, ports);
+	expect(outputs[0]?.limits[0]?.allowed).toContainEqual({ precision: "fp32", limit: 0.99 });
+});
+
 it("inspect shows the limit of TF32, which has its own", () => {
 	expect(found.outputs[0]?.limits[0]?.allowed).toContainEqual({ precision: "tf32", limit: 0.02 });
 });

@@ -35,11 +35,13 @@ export interface CalibrationRule {
 	given: ReadonlyMap<string, number>;
 }
 
-/** Decibels have no loss, so they get no limit. */
+/** Decibels have no loss, and that of accuracy is the golden's too: they get no limit. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
 	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
-		if (worst === undefined || (one.bound === "at-least" && metrics[one.kind].range.most !== 1)) return [];
+		const hasLoss =
+			one.kind !== "accuracy" && (one.bound === "at-most" || metrics[one.kind].range.most === 1);
+		if (worst === undefined || !hasLoss) return [];
 		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
 		const limit = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
 		if (limit === undefined) return [{ errors: one, before, ...judgeOn(one, before, precision, rule) }];
@@ -87,6 +89,8 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	// The limit stays above what rounding alone may do on another GPU.
 	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * (rounding ?? 0)));
 	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
+	const allowsAll = bound === "at-most" ? limit >= metrics[kind].range.most : limit === 0;
+	if (allowsAll) return keep(`${multiple} times its own error would allow any output`);
 	const share = allowed > 0 ? error / allowed : Infinity;
 	const takes = `its own error takes ${percent(share)} of the limit`;
 	if (share > tightShare) return { state: "raised", limit, why: `too tight: ${takes}` };

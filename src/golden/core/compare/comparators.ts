@@ -1,8 +1,14 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
 
-import type { ComparatorSpec, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type {
+	ComparatorSpec,
+	GoldenCase,
+	GoldenOutput,
+	OutputSlice,
+	Precision,
+} from "../../../../generated/golden.ts";
 import { defaultMetricOptions, type MetricOptions } from "../metrics/element-errors.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
 import { coveredParts } from "./checks.ts";
 import { type Closeness, rootMeanSquare } from "./difference.ts";
@@ -23,6 +29,12 @@ export interface ResolveContext {
 	precision: Precision;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[];
+}
+
+/** Of the first case whose output is not empty, which stands for the others. */
+export function sampleLabels(cases: readonly GoldenCase[], output: string): readonly number[] | undefined {
+	const first = cases.find(({ outputs }) => elementCount(own(outputs, output)?.shape ?? [0]) > 0);
+	return own(first?.labels, output);
 }
 
 export type MetricSpec = ComparatorSpec & { kind: MetricKind };

@@ -5,7 +5,12 @@ import { defaultGates } from "../../../core/config/config.ts";
 import { quoteName } from "../../../core/text/escape.ts";
 import { counted, listNames } from "../../../core/text/labels.ts";
 import { customSpecs } from "../compare/check-output.ts";
-import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
+import {
+	type Comparator,
+	type ResolveContext,
+	resolveComparators,
+	sampleLabels,
+} from "../compare/comparators.ts";
 import { outputsOf } from "../compare/judge.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
@@ -144,8 +149,9 @@ function compareLimits(
 			return isGrouped === true && spec.comparators === undefined ? null : spec;
 		};
 		const [before, after] = [specOf(base), specOf(head)];
+		const labels = sampleLabels(head.cases, output);
 		const changes = precisions.flatMap((precision) => {
-			const context = { expected: tensor, precision, relativeL2 };
+			const context = { expected: tensor, precision, relativeL2, labels };
 			return compareAt(limitsOf(before, context), limitsOf(after, context), { output, precision });
 		});
 		const [was = "reject", is = "reject"] = [before?.nonFinite, after?.nonFinite];

@@ -49,6 +49,9 @@ it("a proposed limit of a share counts what is lost", () => {
 	expect(topK(0.97, 0.95)).toMatchObject({ state: "raised", limit: 0.88 });
 	expect(topK(1, 0.95)).toMatchObject({ state: "kept", limit: 0.95 });
 	expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
+	expect(topK(0.72, 0.7)).toMatchObject({ state: "kept", limit: 0.7 });
+	expect(propose(errors(0.28, 0.3, { kind: "allclose" }))).toMatchObject({ state: "kept", limit: 0.3 });
+	expect(propose(errors(0.7, 0.69, { kind: "accuracy", bound: "at-least" }))).toBeUndefined();
 });
 
 const y = float32([1, 2]);

@@ -14,7 +14,9 @@ import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 const y = float32([1, 2]);
 
 function golden(output: GoldenOutput = {}, more: Partial<GoldenManifest> = {}): GoldenManifest {
-	return { ...manifestOf({ y }, { y: output }), ...more };
+	const manifest = manifestOf({ y }, { y: output });
+	const cases = manifest.cases.map((one) => ({ ...one, labels: { y: [1] } }));
+	return { ...manifest, cases: cases as unknown as GoldenManifest["cases"], ...more };
 }
 
 const review = (base: GoldenManifest, head: GoldenManifest, moved: ReviewInput["moved"] = []) =>
@@ -70,6 +72,12 @@ it.each<[string, ComparatorSpec[], ComparatorSpec[], RegExp | null]>([
 it.each<[string, GoldenOutput, GoldenOutput, string]>([
 	["samples that are no longer judged one by one", { batchAxis: 0 }, {}, "scope per-sample → whole"],
 	["NaN that is allowed", {}, { nonFinite: "must-match" }, "nonFinite reject → must-match"],
+	[
+		"a limit of accuracy below what the golden's own labels demand",
+		{ comparators: [{ kind: "accuracy" }] },
+		{ comparators: [{ kind: "accuracy", tolerance: 0.5 }] },
+		"0.99 → 0.5",
+	],
 ])("reviewGolden calls out %s", (_, before, after, says) => {
 	expect(review(golden(before), golden(after))?.weakened.join("\n")).toContain(says);
 });
