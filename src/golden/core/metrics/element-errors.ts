@@ -34,8 +34,13 @@ export function psnr(pair: Pair, { dataRange }: MetricOptions): Measured {
 	// Logarithms are subtracted because the ratio may leave binary64.
 	let value = 20 * Math.log10(dataRange) - 10 * Math.log10(squaredDifference / elements);
 	if (maxAbs === 0) value = Infinity;
+	let detail = `data range ${Number(dataRange.toPrecision(6))}`;
 	if (elements === 0) value = NaN;
-	return { value, elements, worstAt: maxAbsAt, detail: `data range ${Number(dataRange.toPrecision(6))}` };
+	else if (dataRange === 0 && maxAbs > 0) {
+		value = NaN;
+		detail = "the golden is constant, so it has no data range: set dataRange";
+	}
+	return { value, elements, worstAt: maxAbsAt, detail };
 }
 
 export interface Measured {

@@ -249,6 +249,11 @@ it("token agreement leaves padding out and names the first token that differs", 
 	});
 });
 
+it("psnr of a constant golden asks for the data range", () => {
+	const { checks } = judge(float32([3, 3]), float32([3, 3.5]), ["psnr"]);
+	expect(checks[0]).toMatchObject({ got: "NaN", detail: expect.stringMatching(/^the golden is constant/) });
+});
+
 it("accuracy is NaN if labels do not fit, and shows a row that only the golden got right", () => {
 	const pair = makePair(float32([3, 1, 1, 3], [2, 2]), float32([3, 1, 3, 1], [2, 2]));
 	expect(accuracy(pair, { ...options, labels: [0, 1] })).toMatchObject({
