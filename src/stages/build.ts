@@ -50,7 +50,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		const base = prepared.arm === "head" ? ofBase.get(prepared.spec.id) : undefined;
 		const isShared = base !== undefined && input.sharesUnchanged && isUnchanged(base.prepared, prepared);
 		const result = isShared
-			? shareWithHead(base.result)
+			? shareWithHead(base.result, prepared.spec)
 			: await withLayerWarnings(await buildAll(prepared, input, ports), base?.result.engine, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
@@ -80,9 +80,10 @@ async function withLayerWarnings(
 	return { record, engine: { ...engine, record } };
 }
 
-function shareWithHead({ record, engine }: Built): Built {
+/** Under the head's own rules. */
+function shareWithHead({ record, engine }: Built, spec: BuiltEngine["spec"]): Built {
 	const shared: BuildRecord = { ...record, arm: "head", sharedWithBase: true };
-	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
+	return { record: shared, engine: engine && { ...engine, spec, arm: "head", record: shared } };
 }
 
 /** Every build times its kernels anew, so that builds vary as any two builds do. */

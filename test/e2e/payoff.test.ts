@@ -77,6 +77,21 @@ it("a head that drops `against` is still compared, as the base says, and the loo
 	]);
 });
 
+it.each([
+	["adds `against`", narrow.replace(", against: wide", ""), narrow, "wide"],
+	[
+		"renames the sibling",
+		narrow,
+		narrow.replace("wide:", "broad:").replace("against: wide", "against: broad"),
+		"broad",
+	],
+])("a head that %s to engines that it shares with the base is compared", async (_, base, head, sibling) => {
+	const { payoffs } = await gateSiblings(base, "", head);
+	expect(payoffs).toMatchObject([
+		{ status: "warn", message: expect.stringContaining(`Against ${sibling}: −3.9 %`) },
+	]);
+});
+
 it("a pair of engines from the cache that the base has too costs no time again, and a note says so", async () => {
 	const env = { XDG_CACHE_HOME: temporaryFolder(), RUNNER_TOOL_CACHE: "" };
 	const more = "cache: { engines: true";

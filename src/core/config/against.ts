@@ -19,7 +19,8 @@ export function loadOf({
 export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void> {
 	for (const { name, against, pointer, workloads } of engines) {
 		if (against === undefined) continue;
-		const loads = new Set(workloads.map(loadOf));
+		// Sweeps are not timed against a sibling.
+		const loads = new Set(workloads.filter(({ sweep }) => sweep === undefined).map(loadOf));
 		const sibling = engines.find((other) => other.name === against);
 		const others = engines.flatMap((other) => (other.name === name ? [] : [other.name]));
 		const fault =
@@ -34,7 +35,7 @@ export function* checkAgainst(engines: readonly EngineConfig[]): Resolution<void
 						? null
 						: {
 								says: "with which it has no workload of the same sizes and streams",
-								fix: "Give both engines such a workload.",
+								fix: "Give both engines such a workload. A sweep is none.",
 							};
 		if (fault === null) continue;
 		yield {

@@ -84,6 +84,13 @@ export function typeFacts(id: string, was: BuildRecord, is: BuildRecord): TypeFa
 	return facts;
 }
 
+/** Version-compatible plans run on later versions of their major one. */
+export function isPortable(was: BuildRecord | undefined, is: BuildRecord | undefined) {
+	if (was?.engineSha256 !== undefined && was.engineSha256 === is?.engineSha256) return true;
+	const majors = [was, is].map((build) => Number.parseInt(build?.recipe?.tensorrt ?? "", 10));
+	return majors[0] === majors[1] && / --versionCompatible\b/.test(was?.recipe?.flags ?? "");
+}
+
 function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined) {
 	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
 	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;

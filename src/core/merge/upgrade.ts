@@ -20,6 +20,7 @@ import {
 	type Fact,
 	fact,
 	isGrown,
+	isPortable,
 	memoryFacts,
 	speedFacts,
 	topics,
@@ -122,6 +123,7 @@ function factsOf(result: Result, part: string | undefined, arm: Arm) {
 		findings: own(result.findings).filter(
 			(finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true),
 		),
+		errors: own(result.errors).filter((error) => error.arm === arm && error.workload === undefined),
 	};
 }
 
@@ -179,18 +181,10 @@ function upgradeOf(sides: Sides) {
 	const tookMs = built.reduce((sum, { durationMs }) => sum + durationMs, 0);
 	const took =
 		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
-	const plans = `${counted(shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
-	return [
-		{
-			from,
-			to,
-			device,
-			caveat,
-			facts,
-			...decisionOf(facts, built.length, { ...sides, timed }),
-			plans,
-		},
-	];
+	const bound = shared.filter((id) => !isPortable(before.builds.get(id), after.builds.get(id)));
+	const plans = `${counted(bound.length, "plan")} must be built again, since a plan without \`--versionCompatible\` runs only on the version that built it${took}.`;
+	const decided = decisionOf(facts, built.length, { ...sides, timed });
+	return [{ ...{ from, to, device, caveat, facts, plans }, ...decided }];
 }
 
 function decisionOf(facts: readonly Fact[], engines: number, { after, timed }: Sides) {
@@ -251,9 +245,11 @@ function goldenFacts(id: string, { before, after }: Sides) {
 	const was: Verdicts = new Map(own(before.golden).map((verdict) => [verdict.case, verdict]));
 	const is = own(after.golden);
 	if (after.builds.get(id)?.state !== "built") return [];
+	if (is.some(({ state }) => state !== "match")) return wrongFact(id, is, was);
+	const error = after.errors.find((one) => engineOf(one) === id);
+	if (error !== undefined) return fact("notJudged", `${quoted(id)} was not judged on both: ${error.message}`);
 	if (is.length === 0)
 		return fact("noGolden", `${quoted(id)} has no golden that says whether its outputs drift.`);
-	if (is.some(({ state }) => state !== "match")) return wrongFact(id, is, was);
 	for (const verdict of is) {
 		const other = was.get(verdict.case);
 		const check = verdict.checks.find((one) => isGrown(one, other));
@@ -275,7 +271,7 @@ function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts) {
 	const such = failing === undefined ? "" : `, such as ${errorText(failing, was.get(some?.case ?? ""))}`;
 	const all = counted(is.length, "golden case");
 	if (drifted.length > 0)
-		return fact("drifts", `${quoted(id)} drifts: ${drifted.length} of ${all} no longer match${such}.`);
+		return fact("drifts", `${quoted(id)} drifts in ${drifted.length} of ${all}${such}.`);
 	return unknown.length > 0
 		? fact("notJudged", `${quoted(id)} was not judged on both in ${unknown.length} of ${all}.`)
 		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);

@@ -1,9 +1,9 @@
 // Describes a model, as a plain value and as text, and compares two.
 import type { Finding, InterfaceRow } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
-import { paint } from "../report/terminal.ts";
 import { formatDims, quoteName } from "../text/escape.ts";
 import { capitalize, counted, listNames } from "../text/labels.ts";
+import { paint } from "../text/paint.ts";
 import { formatBytes } from "../text/units.ts";
 import {
 	elementBits,

@@ -110,8 +110,11 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
 	const of = account.from === "runs" ? ofRuns : "of the layers' sum";
 	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
-	if (!rows.some(({ isSignificant }) => isSignificant))
-		return `No layer explains ${measured}: all changes are within the noise.`;
+	if (!rows.some(({ isSignificant }) => isSignificant)) {
+		const isOpen = account.profiles < 3 && unit.of === "time";
+		const more = isOpen ? " A layer that only takes longer shows in three profiles of each side." : "";
+		return `No layer explains ${measured}: all changes are within the noise.${more}`;
+	}
 	const explained = `${unit.formatChange(account.attributedMs)}${withinText(account.halfWidthMs, unit)}`;
 	const noise =
 		unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";

@@ -10,6 +10,7 @@ import {
 	type Tone,
 	unverifiedText,
 } from "../text/labels.ts";
+import { paint, type Style } from "../text/paint.ts";
 import { armsText, jobFacts } from "./facts.ts";
 import { excerptLines, type Highlight } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
@@ -30,10 +31,6 @@ export interface TerminalOptions {
 	columns: number;
 }
 
-const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
-
-export type Style = keyof typeof codes;
-
 const toneStyles: Readonly<Record<Tone, Style>> = {
 	bad: "red",
 	warn: "yellow",
@@ -41,10 +38,6 @@ const toneStyles: Readonly<Record<Tone, Style>> = {
 	open: "magenta",
 	plain: "dim",
 };
-
-export function paint(text: string, style: Style, color: boolean): string {
-	return color && text !== "" ? `\u001b[${codes[style]}m${text}\u001b[0m` : text;
-}
 
 // Pictographs and the East Asian scripts take two columns; marks that join or combine take none.
 const wide =

@@ -35,6 +35,8 @@ export function failuresOf({ builds, findings, errors, golden }: Facts): Failure
 					one.severity === "error",
 			);
 			const { code, title } = failure ?? { code: found?.code ?? state, title: found?.message ?? state };
+			// Of a command, which is not packed.
+			if (code === "plan-failed" || code === "prepare-failed") return [];
 			return [{ id: `${model}/${engine}`, code, says: title, part }];
 		}),
 		...errors.flatMap(({ model, engine, arm, workload, code, message, part }) => {

@@ -1,7 +1,7 @@
 // Diagnoses a run of trtexec: facts first, then the log, the exit code last.
 import type { Diagnosis } from "../../core/errors.ts";
-import { paint } from "../../core/report/terminal.ts";
 import { listNames } from "../../core/text/labels.ts";
+import { paint } from "../../core/text/paint.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import {

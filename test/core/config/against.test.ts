@@ -25,6 +25,11 @@ it.each([
 		"with which it has no workload of the same sizes and streams",
 		"Give both engines such a workload.",
 	],
+	[
+		"int8: { precision: int8, against: swept, workloads: [{ sweep: { batch: [1, 8] } }] }, swept: { precision: fp16, workloads: [{ sweep: { batch: [1, 8] } }] }",
+		"with which it has no workload of the same sizes and streams",
+		"A sweep is none.",
+	],
 ])("a config is refused with the engines %s", (text, says, fix) => {
 	const dims = ", dims: { batch: { min: 1, opt: 8, max: 8 } }, workloads: [{ batch: 8 }]";
 	const error = refusalOf(engines(`${text}, ${fp16}`, dims));

@@ -69,8 +69,7 @@ function expectUpgrade(result: Result, decision: Decision, fact: string) {
 	return upgrade;
 }
 
-const drifted =
-	"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).";
+const drifted = "drifts in 1 of 1 golden case, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).";
 const untimed = "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.";
 const longer = { workloads: [buildWorkload({ head: buildStats(1.2) })] };
 const flag = { findings: [finding("No `--fp16`.", { engine: "fp16" })] };
@@ -143,6 +142,9 @@ const onNone = {
 	workloads: [],
 	golden: [],
 };
+const crashed = { kind: "runner", code: "tool-crashed", message: "Died." } as const;
+const crash = { errors: [{ ...crashed, model: "encoder", engine: "fp16", arm: "head" as const }] };
+const inTime = { errors: [{ ...crash.errors[0], workload: "batch 8" }] } as Partial<Result>;
 const cut = { partial: { stage: "measure", reason: "The run was cancelled." } };
 const none = "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.";
 const onNeither = "review: 1 engine that matches on neither.";
@@ -165,6 +167,9 @@ it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	["a finding is new", { findings }, "review: 1 new finding of preflight.", "`encoder`: Gone."],
 	["the golden is stale", golden("stale"), onOneOnly],
 	["the base gave no outputs", noBase, onOneOnly],
+	["the new version crashes at the first case", { golden: [], ...crash }, onOneOnly, "on both: Died."],
+	["the new version crashes at a later case", crash, onOneOnly, "on both: Died."],
+	["a timed run crashes once more", inTime, none],
 	["both fail a check that only warns", golden("match", fine, topK), "Upgrade: 1 engine built"],
 	["a timed run crashes", compared("not-comparable", null), "unknown: 1 workload that was not", "Died."],
 	["no run counts", compared("inconclusive", null), "unknown: 1 workload that was not", "Died."],
@@ -234,4 +239,20 @@ it("a part that was cut short leaves the upgrade undecided", () => {
 	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
 	const parts = result.parts?.map((part) => (part.name === "11.2.1" ? { ...part, ...cut } : part)) ?? [];
 	expectUpgrade({ ...result, parts }, "unknown: 1 run that was cut short.", "in `measure`");
+});
+
+it("a plan that runs on both versions is not built again", () => {
+	const plansOf = (to: string, recipe: object, sha: string) => {
+		const was = buildBuild({ engineSha256: "a", recipe: { tensorrt: "10.6.0", ...recipe } });
+		const ran = merged(
+			["10.6.0", { builds: [was] }],
+			[to, { builds: [{ ...was, engineSha256: sha, recipe: { ...was.recipe, tensorrt: to } }] }],
+		);
+		return upgradesOf(ran)[0]?.plans;
+	};
+	const portable = { flags: "--fp16 --versionCompatible" };
+	expect(plansOf("10.15.1", {}, "b")).toMatch(/^1 plan must be built again/);
+	expect(plansOf("10.15.1", {}, "a")).toMatch(/^0 plans must be built again/);
+	expect(plansOf("10.15.1", portable, "b")).toMatch(/^0 plans must be built again/);
+	expect(plansOf("11.2.1", portable, "b")).toMatch(/^1 plan must be built again/);
 });

@@ -36,7 +36,7 @@ it("an explanation claims nothing below the noise, and names causes outside the 
 	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toEqual([
 		"Why: No difference in structure; the same kernels.",
 		"Unchanged: 17 of 17 node groups (−0.20 ± 0.78 µs).",
-		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
+		"No layer explains +0.10 µs of the timed runs: all changes are within the noise. A layer that only takes longer shows in three profiles of each side.",
 		`Outside the layers: ${says} (in its cycles +0.1 %).`,
 	]);
 });

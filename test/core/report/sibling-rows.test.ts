@@ -67,11 +67,11 @@ it("an engine that a probe fails is not best, and the table says why", () => {
 	expect(inEveryFormat(result).markdown).toContain("fails probe");
 });
 
-it("a pair that was not timed is not compared, and its engine not best", () => {
+it("a pair that was not timed is not compared, and neither engine is best", () => {
 	const untimed = { ...sibling("int8 0±0 fp16"), own: null, sibling: null };
 	const latency = { ...untimed.latency, estimate: null, interval: null };
 	const result = buildResult({ siblings: [{ ...untimed, latency }], golden: [] });
-	expect(bestOf(result)).toEqual(["fp16"]);
+	expect(bestOf(result)).toEqual([]);
 	expect(inEveryFormat(result).markdown).toContain("not compared");
 });
 

@@ -47,6 +47,7 @@ const facts = (overrides: Partial<Facts> = {}): Facts =>
 describe("failuresOf", () => {
 	it.each<[string, Partial<Facts>, string[]]>([
 		["a refused build", { builds: [refused] }, ["net/fp16 operator-unsupported"]],
+		["a build command", { builds: [{ ...refused, failure: { ...failure, code: "plan-failed" } }] }, []],
 		["a base's build", { builds: [{ ...refused, arm: "base" }] }, []],
 		[
 			"a build that preflight refuses",

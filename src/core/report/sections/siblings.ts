@@ -82,7 +82,10 @@ function familyOf(first: SiblingResult, siblings: readonly SiblingResult[], resu
 			engineBytes: build?.engineBytes ?? null,
 		};
 	};
-	const rows = [rowOf(of.against, [0, 0], first.sibling)];
+	const isCompared = siblings.some(
+		({ against, latency }) => against === of.against && latency.interval !== null,
+	);
+	const rows = [rowOf(of.against, isCompared ? [0, 0] : null, first.sibling)];
 	// Each engine follows the one that it is against, once: a forged result may lead in circles.
 	for (const { engine: against, place } of rows)
 		for (const { engine, latency, own } of siblings.filter((one) => one.against === against))
