@@ -19,6 +19,7 @@ export interface LfsRequest {
 	remote: string | null;
 }
 
+/** Git LFS treats anything longer as data. */
 const maxPointerBytes = 1024;
 const maxPaths = 200;
 

@@ -122,6 +122,7 @@ async function describeSelf() {
 	};
 }
 
+/** null: not one of our locks. */
 function parseOwner(text: string) {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));

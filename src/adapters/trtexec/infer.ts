@@ -181,6 +181,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue) {
 }
 
 async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel) {
+	// `__proto__` is a valid name of an output.
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {
 		const dump = run.scan.facts.dumps.get(`output ${name}`)?.tensor;
@@ -198,6 +199,7 @@ async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel
 			throw new CaseError(
 				`trtexec's file of output ${name} ${data === null ? "is not there" : `has ${data.length} bytes, its shape ${formatShape(dump.dims)} needs ${bytes}`}`,
 			);
+		// Views of other types need an aligned start.
 		tensors[name] = { dtype, shape: [...dump.dims], data: new Uint8Array(data) };
 	}
 	return tensors;
