@@ -165,8 +165,7 @@ function computedMessage(
 		headMs === null
 			? "more requests than it answers"
 			: `P99 ${formatMs(headMs)} (${text(lowMs)} to ${text(highMs)})`;
-	const batched =
-		load.batches === undefined ? "" : `, in batches of up to ${load.maxBatch ?? load.batches.at(-1)}`;
+	const batched = load.maxBatch === undefined ? "" : `, in batches of up to ${load.maxBatch}`;
 	const before = base === null ? "" : ` (base: ${formatGate.rate(base)})`;
 	return `At ${formatGate.rate(ratePerSecond)}${batched}: ${found}; allowed at most ${formatMs(p99Ms)}, which holds up to ${formatGate.rate(head)}${before}.`;
 }

@@ -11,7 +11,7 @@ import type {
 import { defaultGates } from "../../core/config/config.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts";
-import { resolveComparators, sampleLabels } from "../core/compare/comparators.ts";
+import { type ResolveContext, resolveComparators, sampleLabels } from "../core/compare/comparators.ts";
 import { outputsOf } from "../core/compare/judge.ts";
 import { metrics } from "../core/compare/registry.ts";
 import { coveredParts, partKey, type RoundingTable, tryOutputDefects } from "../core/record/defects/judge.ts";
@@ -34,7 +34,7 @@ import {
 import { proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
-import { elementCount, own, type Tensor, type Tensors } from "../core/tensor/tensor.ts";
+import { elementCount, own, type Tensors } from "../core/tensor/tensor.ts";
 import { tensorStatistics } from "../core/tensor/values.ts";
 import { readTensors } from "./load-goldens.ts";
 
@@ -152,7 +152,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		limits:
 			group !== undefined || first === undefined
 				? []
-				: limitsOf(spec, { first, noise, labels: sampleLabels(manifest.cases, name) }),
+				: limitsOf(spec, { expected: first, noise, labels: sampleLabels(manifest.cases, name) }),
 		proposal: proposeOutput({ tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
@@ -169,25 +169,16 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 
 function limitsOf(
 	spec: GoldenOutput | undefined,
-	{
-		first: expected,
-		noise,
-		labels,
-	}: { first: Tensor; noise: Spread | undefined; labels: readonly number[] | undefined },
+	{ noise, ...sample }: Pick<ResolveContext, "expected" | "labels"> & { noise: Spread | undefined },
 ): InspectedLimit[] {
 	const byPrecision = shownPrecisions.map((precision) => ({
 		precision,
-		comparators: resolveComparators(spec, {
-			expected,
-			precision,
-			relativeL2: defaultGates.relativeL2,
-			labels,
-		}),
+		comparators: resolveComparators(spec, { ...sample, precision, relativeL2: defaultGates.relativeL2 }),
 	}));
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
 		const { kind, severity, slice, scope } = comparator;
 		const { label, bound } = metrics[kind];
-		const floor = floorOf(noiseOfPart(noise, slice), expected.dtype);
+		const floor = floorOf(noiseOfPart(noise, slice), sample.expected.dtype);
 		const hasNoise = kind === "relative-l2" && noise !== undefined && floor > 0;
 		return {
 			kind,
