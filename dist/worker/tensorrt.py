@@ -757,11 +757,14 @@ class Engine:
 
     def open_lanes(self, count):
         while len(self.lanes) < count:
-            lane = copy.copy(self)
-            lane.cuda = self.cuda.fork()
-            lane.open_lane()
-            self.lanes.append(lane)
+            self.lanes.append(self.add_lane(self.cuda.fork()))
         return self.lanes[:count]
+
+    def add_lane(self, cuda):
+        lane = copy.copy(self)
+        lane.cuda, lane.lanes = cuda, [lane]
+        lane.open_lane()
+        return lane
 
     def refit(self, weights):
         trt = self.trt
@@ -1281,7 +1284,7 @@ def make_graph_server(engine, batched, least, most):
     payload = engine.kept[-1][1]
     for size in range(least, max(least, most) + 1):
         if size not in engine.graphs:
-            lane = open_twin(engine) if batched else engine
+            lane = lane_of_size(engine) if batched else engine
             # A graph needs its context as long as it runs.
             engine.graphs[size] = lane, lane.capture(first_items(engine, batched, size), payload)
 
@@ -1293,15 +1296,12 @@ def make_graph_server(engine, batched, least, most):
     return serve
 
 
-def open_twin(engine):
-    """On the same stream: one of them runs at a time."""
-    lane = copy.copy(engine)
-    lane.lanes = [lane]
+def lane_of_size(engine):
+    """On the engine's stream: one of them runs at a time."""
     try:
-        lane.open_lane()
+        return engine.add_lane(engine.cuda)
     except Fatal as error:
         raise Refusal("memory", "each size of batch has a context, and %s Lower measure.load.max-batch." % error)
-    return lane
 
 
 def run_load(engine, header, payload):
@@ -1310,8 +1310,8 @@ def run_load(engine, header, payload):
         raise Refusal("execution", "the inputs to serve did not run")
     batched, least, most = header["batched"], header["minBatch"], header["maxBatch"]
     # TensorRT 8 gives an optimization profile to one context only.
-    can_twin = hasattr(engine.trt, "ExecutionContextAllocationStrategy")
-    as_graphs = header["graph"] and (can_twin or not batched)
+    is_eight = not hasattr(engine.trt, "ExecutionContextAllocationStrategy")
+    as_graphs = header["graph"] and not (batched and is_eight)
     serve = make_graph_server(engine, batched, least, most) if as_graphs else make_server(engine, batched, least)
     gc.disable()
     try:
